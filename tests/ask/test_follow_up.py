@@ -128,6 +128,18 @@ LAUNCH = PastTurn("How do I write a launch file?", "It is a Python file that ret
 RARITY = dict.fromkeys(term_ids("write launch file python parameters returns launchdescription"), 2.0)
 
 
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("What about services?", "How do I write services?"),
+        ("What about its battery?", "TurtleBot: What about its battery?"),
+        ("And the price?", "TurtleBot: And the price?"),
+    ],
+)
+def test_after_a_refusal_only_what_names_nothing_new_goes_on_about_the_unknown_thing(question: str, shown: str) -> None:
+    assert rewrite(question, [LAUNCH, REFUSED], RARITY).shown == shown
+
+
 def test_a_refused_question_does_not_poison_what_follows() -> None:
     query = rewrite("and for parameters?", [REFUSED, LAUNCH], RARITY)
     assert query == rewrite("and for parameters?", [LAUNCH], RARITY)

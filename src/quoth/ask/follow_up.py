@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from quoth.ask.asked import asks_nothing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
-from quoth.ask.shift import turned
+from quoth.ask.shift import turned, turns_to
 from quoth.ask.subject import subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
@@ -72,7 +72,7 @@ def rewrite(
         return SearchQuery(question)
     known = rarity or {}
     history = [turn for turn in history if not asks_nothing(turn.question)]
-    informed = _since_turn(informing(history, known), known)
+    informed = _since_turn(informing(history, known, question), known)
     turns = _with_searches(informed, known, options)
     past = _Past(history, turns, known, _rules(question, turns), pointed_at(question, history))
     if past.pinned is None and (instead := turned(question, informed, known)):
@@ -150,12 +150,12 @@ def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     return sorted(frozenset[int]().union(*(term_ids(_said(turn)) for turn in history)))
 
 
-def informing(history: Sequence[PastTurn], rarity: Rarity) -> list[PastTurn]:
+def informing(history: Sequence[PastTurn], rarity: Rarity, question: str = "") -> list[PastTurn]:
     """The exchanges that tell what a question means. One that was refused says nothing about the book, so what follows
     goes on with what was answered before. Only right after a question about something that the book does not know, "it"
-    means that: then nothing else is meant."""
+    means that: then nothing else is meant. "What about cancel scopes?" names what it is about, and goes on."""
     answered = [turn for turn in history if not turn.refused]
-    if not history or not history[-1].refused:
+    if not history or not history[-1].refused or (question and turns_to(question)):
         return answered
     last = history[-1]
     unknown = rarity and any(not term.found_in(rarity) for term in query_terms(last.question) if term.id not in LIGHT)

@@ -1,7 +1,7 @@
 """Can the words of a question tell that it is outside the book? Pure.
 
-In: the question, and which of its words are in the book. Out: whether its words mean nothing to the judge. A question in
-a language that the book is not written in shares hardly a word with it, whatever it asks; "Summarise the book" names
+In: the question, and which of its words are in the book. Out: whether its words mean nothing to the judge. A question
+in a language that the book is not written in shares hardly a word with it, whatever it asks; "Summarise the book" names
 nothing that could be found in it. Neither is plainly outside: a language model reads it, and may search again in the
 book's words. The book's own sentences still need evidence that is worth quoting.
 """
@@ -17,9 +17,10 @@ from quoth.text.terms import term_ids
 # Words of German, French, Spanish, Italian, Portuguese and Dutch that hardly any question does without.
 _SMALL_WORDS = term_ids(
     """
-    der das dem ein eine einen einem einer und ist sind wie warum welche welcher welches nicht kann ich mit von für über zum
-    zur auf wird werden gibt bitte wenn oder zwischen macht bedeutet funktioniert heißt erkläre fasse zusammen übersetze
-    le la les une du est sont pourquoi quel quelle quels quelles dans pour avec sur sans cette ces fait signifie explique
+    der das dem ein eine einen einem einer und ist sind wie warum welche welcher welches nicht kann ich mit von für über
+    zum zur auf wird werden gibt bitte wenn oder zwischen macht bedeutet funktioniert heißt erkläre fasse zusammen
+    übersetze
+    le la les une du est sont pourquoi quel quelle quels quelles dans pour avec sur sans cette ces fait signifie
     el los las un una del es como por que cual cuales donde cuando para con sin sobre entre puedo hace significa explica
     il lo gli della dello che cosa come perché quale quali sono nel nella per spiega
     os uma do da dos das qual quais onde quando com sem não são explique
