@@ -138,6 +138,7 @@ WHOLE = [
 ]
 
 PART = [
+    "`npm ci` removes node_modules first [1]. How long that takes isn’t stated.",
     "Il comando è `npm ci` [1]. Il libro non dice quanto dura.",
     "`npm ci` deletes node_modules [1]. How long this takes isn’t stated.",
     "Der Knoten heißt talker [1]. Den Preis nennt das Buch nicht.",

@@ -48,6 +48,9 @@ _MOST_RUNS = 2  # stretches of what was asked about
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
+_WHO = re.compile(r"\W*(?:who|whose|whom)\b", re.IGNORECASE)
+_IT = re.compile(r"\b(?:it|its|itself)\b", re.IGNORECASE)
+
 Rarity = Mapping[int, float]  # term id → IDF
 
 
@@ -71,7 +74,7 @@ def rewrite(
     if asks_nothing(question):
         return SearchQuery(question)
     known = rarity or {}
-    history = [turn for turn in history if not asks_nothing(turn.question)]
+    history = [_by_object(turn) for turn in history if not asks_nothing(turn.question)]
     informed = _since_turn(informing(history, known, question), known)
     turns = _with_searches(informed, known, options)
     past = _Past(history, turns, known, _rules(question, turns), pointed_at(question, history))
@@ -80,6 +83,15 @@ def rewrite(
     if past.pinned is None and not past.rules:
         return _alone(question)
     return _going_back(question, past, options)
+
+
+def _by_object(turn: PastTurn) -> PastTurn:
+    """An instruction was about its object: "a beginner" and "quiz" are nothing that is talked about."""
+    instruction = instruction_in(turn.question)
+    if instruction is None:
+        return turn
+    searched = "" if instruction.whole_book else turn.searched.removesuffix(turn.question).rstrip(": ")
+    return replace(turn, question=instruction.object, searched=searched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +170,8 @@ def informing(history: Sequence[PastTurn], rarity: Rarity, question: str = "") -
     if not history or not history[-1].refused or (question and turns_to(question)):
         return answered
     last = history[-1]
+    if answered and _WHO.match(last.question) and _IT.search(question):
+        return answered  # a person is not "it"
     unknown = rarity and any(not term.found_in(rarity) for term in query_terms(last.question) if term.id not in LIGHT)
     return [last] if unknown or not answered else answered
 

@@ -174,7 +174,7 @@ BARE = _AnyOf(
     r"\A\W*(?:n/?a|unknown|not\s+(?:found|mentioned|covered|stated|specified|available"
     r"|known)(?:\s+in\s+[\w\s]+)?|no\s+answer|not\s+in\s+[\w\s]+"
     r"|sorry,?\s+no|i\s+(?:really\s+)?(?:don't|do\s+not)\s+know(?:\s+that|\s+this)?|no\s+idea"
-    r"|(?!.*\b(?:if|when|unless|because|so|that)\b)[^,]*\b(?:is|are|was|were)\s+not\s+(?:\w+ly\s+)?"
+    r"|(?!.*\b(?:if|when|unless|because|so|says?\s+that)\b)[^,]*\b(?:is|are|was|were)\s+not\s+(?:\w+ly\s+)?"
     r"(?:stated|mentioned|disclosed|discussed|addressed)(?:\s+(?:here|anywhere|there))?"
     r"|keine\s+angaben?|inconnu|desconocido|不知道|未知)\W*\Z"
 )
