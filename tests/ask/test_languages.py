@@ -27,6 +27,7 @@ def terms(question: str, book: str) -> list[QueryTerm]:
         "¿Qué es un topic?",
         "O que é um topic?",
         "Wat is een topic?",
+        "Chi ha scritto topic?",
         "اس کتاب میں topic کی وضاحت کریں",
         "topic とは何ですか",
         "Что такое topic?",

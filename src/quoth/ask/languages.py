@@ -22,9 +22,9 @@ _SMALL_WORDS = term_ids(
     übersetze
     le la les une du est sont pourquoi quel quelle quels quelles dans pour avec sur sans cette ces fait signifie
     el los las un una del es como por que cual cuales donde cuando para con sin sobre entre puedo hace significa explica
-    il lo gli della dello che cosa come perché quale quali sono nel nella per spiega
+    il lo gli della dello che cosa come perché quale quali sono nel nella per ha spiega
     os uma do da dos das qual quais onde quando com sem não são explique
-    um cos wat het een van hoe waarom welke niet kan ik met voor zijn worden wordt tussen betekent
+    chi wer qui um cos wat het een van hoe waarom welke niet kan ik met voor zijn worden wordt tussen betekent
     """
 )
 _LATIN = "\u024f"  # the last letter of Latin scripts
