@@ -21,6 +21,7 @@ from quoth.ask.cited import sources_of
 from quoth.ask.conclude import conclude
 from quoth.ask.find import Retriever
 from quoth.ask.judge import ConfidenceOptions
+from quoth.ask.languages import words_cannot_tell
 from quoth.ask.memory import Memory
 from quoth.ask.model_turn import ModelWriter
 from quoth.ask.prompts import first_search
@@ -264,7 +265,11 @@ class Conversations:
             return judge_selection(evidence)
         confidence = self._confidence(question.book_id)
         readings = follow_up.readings(question.query, evidence)
-        return max((judging.judge(one, confidence) for one in readings), key=lambda verdict: verdict.confidence)
+        verdict = max((judging.judge(one, confidence) for one in readings), key=lambda one: one.confidence)
+        own_rule = confidence.policy == "spec" or confidence.threshold is not None  # the operator's, which is obeyed
+        if verdict.outside and not own_rule and words_cannot_tell(question.query, evidence.terms):
+            return replace(verdict, outside=False)
+        return verdict
 
     def _confidence(self, book_id: str) -> ConfidenceOptions:
         return replace(self._options.confidence, own=self._options.own_calibration(book_id))

@@ -19,6 +19,16 @@ from quoth.ask.claims import claims, is_claim
         ("| A | B |\n|---|---|\n| c | d |", ["| A | B |\n|---|---|", "| c | d |"]),
         ("One:\n\n```\na. B\n```\n\n[1]", ["```\na. B\n```"]),
         ("<div>One.</div>\n\nTwo.", ["<div>One.</div>", "Two."]),
+        ("(1) One [1].\n\n(2) Two [1].", ["One.", "Two."]),
+        ("① One [1].\n\n2️⃣ Two [1].\n\nb) Three [1].", ["One.", "Two.", "Three."]),
+        ("**Step 1:** One [1].\n\n**Tip 2** – Two [1].\n\n**Schritt 3.** Three [1].", ["One.", "Two.", "Three."]),
+        ("**Step 1 – Open**\n\nOne [1].\n\n**2. Close**\n\nTwo [1].", ["One.", "Two."]),
+        ("**Port 80:** One [1].", ["**Port 80:** One."]),  # a figure, not a number of the list
+        ("Sure, here is a simple explanation of the paragraph you selected:\n\nOne [1].", ["One."]),
+        (
+            "Here is the year in which it was written, 1999:\n\nOne [1].",
+            ["Here is the year in which it was written, 1999:", "One."],
+        ),
     ],
 )
 def test_an_answer_is_cut_into_what_it_claims(text: str, words: list[str]) -> None:

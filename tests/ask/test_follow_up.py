@@ -128,6 +128,36 @@ LAUNCH = PastTurn("How do I write a launch file?", "It is a Python file that ret
 RARITY = dict.fromkeys(term_ids("write launch file python parameters returns launchdescription"), 2.0)
 
 
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("What about services?", "How do I write services?"),
+        ("What about its battery?", "TurtleBot: What about its battery?"),
+        ("And the price?", "TurtleBot: And the price?"),
+    ],
+)
+def test_after_a_refusal_only_what_names_nothing_new_goes_on_about_the_unknown_thing(question: str, shown: str) -> None:
+    assert rewrite(question, [LAUNCH, REFUSED], RARITY).shown == shown
+
+
+def test_it_is_nobody_who_was_asked_for() -> None:
+    refused = PastTurn("Who is the CEO of Gazebo?", "Not in the book.", refused=True)
+    query = rewrite("And where is it kept?", [LAUNCH, refused], RARITY)
+    assert {"launch", "file"} <= set(query.carried)
+    assert "CEO" not in query.carried
+
+
+@pytest.mark.parametrize(
+    ("instruction", "searched"),
+    [("Now quiz me", "launch file: Now quiz me"), ("Explain launch files to a beginner", "launch files")],
+)
+def test_the_words_of_an_instruction_are_not_what_is_talked_about(instruction: str, searched: str) -> None:
+    history = [LAUNCH, PastTurn(instruction, "It is a Python file. [1]", searched)]
+    query = rewrite("Where are they kept?", history, RARITY | rarity(beginner=5.0, quiz=5.0, Now=5.0))
+    assert not {"Now", "quiz", "beginner", "Explain"} & set(query.carried)
+    assert query.shown.startswith("launch file")
+
+
 def test_a_refused_question_does_not_poison_what_follows() -> None:
     query = rewrite("and for parameters?", [REFUSED, LAUNCH], RARITY)
     assert query == rewrite("and for parameters?", [LAUNCH], RARITY)

@@ -37,6 +37,43 @@ from quoth.ask.instructions import instruction_in
         ("What is a node in simple words?", "simplify", "node"),
         ("quiz me on services", "quiz", "services: check yourself, exercise"),
         ("Write three practice questions about QoS", "quiz", "QoS: check yourself, exercise"),
+        ("I'd love an example of a blueprint", "example", "blueprint example"),
+        ("Can I see some sample code for cancel scopes?", "example", "cancel scopes code example"),
+        ("Any example of using npm link?", "example", "npm link example"),
+        ("Please illustrate the request context with an example", "example", "request context example"),
+        ("Provide a code example demonstrating teardown handlers", "example", "teardown handlers code example"),
+        ("Give me a real-life analogy for nurseries", "example", "nurseries example"),
+        ("explain nurseries like I am twelve", "simplify", "nurseries"),
+        ("Explain like I'm five: what is a cancel scope?", "simplify", "cancel scope"),
+        ("ELI5 cancel scopes", "simplify", "cancel scopes"),
+        ("Break down how fixtures work for a newbie", "simplify", "fixtures"),
+        ("Put the section on environments in your own words", "simplify", "environments"),
+        ("Dumb it down: application contexts", "simplify", "application contexts"),
+        ("explain nurseries to someone coming from asyncio", "simplify", "nurseries"),
+        ("Explain this to my grandmother", "simplify", ""),
+        ("Rewrite this paragraph for a twelve year old", "simplify", ""),
+        ("Make this easier to read", "simplify", ""),
+        ("Help me understand contexts", "simplify", "contexts"),
+        ("Pretend you are a pirate and explain workspaces", "simplify", "workspaces"),
+        ("Paraphrase the paragraph about lockfiles", "simplify", "lockfiles"),
+        ("Explain to me in Urdu what a nursery is", "translate", "nursery"),
+        ("Explain workspaces in German", "translate", "workspaces"),
+        ("Translate to German: what is a fixture?", "translate", "fixture"),
+        ('How do you say "cancel scope" in French?', "translate", "cancel scope"),
+        ("Summarise the chapter on cancellation in three bullets", "summarise", "cancellation"),
+        ("Summarise workspaces in French", "summarise", "workspaces"),
+        ("Sum up what the book says about package locks", "summarise", "package locks"),
+        ("Shorten this to one sentence", "summarise", ""),
+        ("Turn this into bullet points", "summarise", ""),
+        ("What's the bottom line of this paragraph?", "summarise", ""),
+        ("Draft a quick overview of hatch environments", "summarise", "hatch environments"),
+        ("make a cheat sheet for hatch commands", "summarise", "hatch commands"),
+        ("What should I remember from this?", "summarise", ""),
+        ("Test my knowledge of fixtures", "quiz", "fixtures: check yourself, exercise"),
+        ("Make me three flashcards about cancel scopes", "quiz", "cancel scopes: check yourself, exercise"),
+        ("Come up with a quiz about nurseries", "quiz", "nurseries: check yourself, exercise"),
+        ("Give me five interview questions on package.json", "quiz", "package.json: check yourself, exercise"),
+        ("What would be a good exercise about semver?", "quiz", "semver: check yourself, exercise"),
         ("Compare topics and services", "compare", "topics and services"),
         ("What is the difference between topics and services?", "compare", "topics and services"),
     ],
@@ -61,11 +98,26 @@ def test_an_instruction_is_searched_for_by_its_object(request_: str, kind: str, 
         "Make a publisher that sends at 10 Hz",
         "Can you show me how to write a publisher?",
         "Wie viel Volt führt das rote Kabel?",
+        "Write a small test that uses monkeypatch",
+        "Is there an option for scoped packages?",
+        "How do I explain a failure to my users?",
+        "What should I remember to install?",
+        "rewrite an old manifest for a newer API version",
+        "Is there a codemod that rewrites my config?",
         "",
     ],
 )
 def test_a_question_is_not_an_instruction(question: str) -> None:
     assert instruction_in(question) is None
+
+
+@pytest.mark.parametrize(
+    "request_", ["Summarise the book", "What is this book about?", "Give me an overview of the whole documentation"]
+)
+def test_the_book_itself_is_no_word_to_look_for_in_it(request_: str) -> None:
+    found = instruction_in(request_)
+    assert found is not None
+    assert (found.object, found.whole_book) == ("", True)
 
 
 @given(st.text(max_size=200))

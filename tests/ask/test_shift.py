@@ -37,6 +37,9 @@ def test_the_new_thing_takes_the_place_of_the_old_one(before: str, question: str
     [
         ("What is ownership?", "And why?"),
         ("What is ownership?", "What about it?"),
+        ("What is a child task?", "And the others?"),
+        ("And the others?", "What about nurseries?"),  # no question that could be asked again
+        ("What happens when a child raises?", "And what about nurseries?"),  # "happens" is nothing to replace
         ("What is ownership?", "And the difference?"),  # a noun that wants an "of …" goes on about the same
         ("How do I write a launch file?", "and for parameters?"),  # no "for …" that it could replace
         ("How do I scale a deployment?", "And how do I stop it?"),

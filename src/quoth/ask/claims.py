@@ -23,9 +23,22 @@ _LIST_MARK = re.compile(r"(?:^|(?<=\n))[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ 
 _LABEL = re.compile(
     r"\A(?:\d{1,3}[.)]\s+)?(\*\*|__)(?:\d{1,3}[.)]\s+)?((?:(?!\1)[^\n.!?]){1,60}?)(?::\1|\1\s*(?::|[–—-](?=\s)|\Z))\s*"
 )
+_REST_OF_LABEL = re.compile(r"\A((?:(?!\*\*)[^\n.!?]){0,59}[^\s.!?])\*\*:?(?=\s|\Z)\s*")  # **2. Close**, after its 2.
 _NUMBER = re.compile(r"\W*\d{0,3}\W*\Z")
+_LIST_NUMBER = re.compile(r"\A(?:\(\d{1,2}\)|[①-⑳]|\d{1,2}\ufe0f?\u20e3|\(?[a-h]\))\s+")  # written without Markdown
+_STEP = re.compile(
+    r"\A\W*(?:step|tip|option|point|part|phase|stage|question|answer|example|note|rule|reason|q|a|schritt|tipp|étape|paso)"
+    r"\s*\d{1,2}\b",
+    re.IGNORECASE,
+)
 _NEXT_NUMBER = re.compile(r"(?<=[.!?])\s+\d{1,2}[.)]\Z")  # First do this. 2.
 _ANNOUNCES = re.compile(r"[^.!?\n]*:\W*\Z")
+_OFFERS = re.compile(
+    r"\W*(?:(?:sure|certainly|of\s+course|absolutely|okay|ok)\W+)?"
+    r"(?:here(?:['’]s|\s+is|\s+are)|below\s+(?:is|are)|the\s+following\s+(?:is|are))\b",
+    re.IGNORECASE,
+)
+_LONGEST_OFFER = 14  # words
 _EXCLAIMS = re.compile(
     r"\W*(?:sure|certainly|of\s+course|great\s+question|good\s+question|absolutely)\W*\Z", re.IGNORECASE
 )
@@ -69,18 +82,19 @@ def is_claim(claim: Claim) -> bool:
 def _is_label(claim: Claim) -> bool:
     if len(claim.words) > _LONGEST_LABELLED:
         return False
-    if _NUMBER.match(claim.words) or _EXCLAIMS.match(claim.words):
+    if _NUMBER.match(_STEP.sub("", claim.words)) or _EXCLAIMS.match(claim.words):
         return True
     if any(char.isdigit() for char in claim.words) and not _LABEL.match(claim.words):
         return False
     label = _LABEL.match(claim.words)
     if label and label.end() == len(claim.words):
         return _is_short(label[2])
-    return not claim.numbers and bool(_ANNOUNCES.match(claim.words)) and len(claim.words.split()) <= _LONGEST_HEADING
+    longest = _LONGEST_OFFER if _OFFERS.match(claim.words) else _LONGEST_HEADING
+    return not claim.numbers and bool(_ANNOUNCES.match(claim.words)) and len(claim.words.split()) <= longest
 
 
 def _is_short(label: str) -> bool:
-    return len(label.split()) <= _LONGEST_LABEL and not any(char.isdigit() for char in label)
+    return len(label.split()) <= _LONGEST_LABEL and not any(char.isdigit() for char in _STEP.sub("", label))
 
 
 def _units(text: str) -> Iterator[Sentence]:
@@ -109,12 +123,17 @@ def _claim(text: str, unit: Sentence, paragraph: int, begin: int) -> Claim:
         return Claim(begin, body, body, (), (), "code", paragraph)
     found = markers(body)
     numbers = tuple(dict.fromkeys(number for marker in found for number in marker.numbers))
-    words = _NEXT_NUMBER.sub("", without_markers(body, found))
-    label = _LABEL.match(words)
-    if label and label.end() < len(words) and _is_short(label[2]):
-        words = words[label.end() :]
+    words = _unlabelled(_LIST_NUMBER.sub("", _NEXT_NUMBER.sub("", without_markers(body, found))))
     words = words if any(char.isalnum() for char in words) else ""
     return Claim(begin, body, words, numbers, (), unit.kind, paragraph)
+
+
+def _unlabelled(words: str) -> str:
+    label = _LABEL.match(words)
+    if label and label.end() < len(words) and _is_short(label[2]):
+        return words[label.end() :]
+    rest = _REST_OF_LABEL.match(words) if words.count("**") % 2 else None
+    return words[rest.end() :] if rest and _is_short(rest[1]) else words
 
 
 def _mark_block_before(found: list[Claim], numbers: tuple[int, ...]) -> None:

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from quoth.ask.asked import asks_nothing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
-from quoth.ask.shift import turned
+from quoth.ask.shift import turned, turns_to
 from quoth.ask.subject import subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
@@ -48,6 +48,9 @@ _MOST_RUNS = 2  # stretches of what was asked about
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
+_WHO = re.compile(r"\W*(?:who|whose|whom)\b", re.IGNORECASE)
+_IT = re.compile(r"\b(?:it|its|itself)\b", re.IGNORECASE)
+
 Rarity = Mapping[int, float]  # term id → IDF
 
 
@@ -71,8 +74,8 @@ def rewrite(
     if asks_nothing(question):
         return SearchQuery(question)
     known = rarity or {}
-    history = [turn for turn in history if not asks_nothing(turn.question)]
-    informed = _since_turn(informing(history, known), known)
+    history = [_by_object(turn) for turn in history if not asks_nothing(turn.question)]
+    informed = _since_turn(informing(history, known, question), known)
     turns = _with_searches(informed, known, options)
     past = _Past(history, turns, known, _rules(question, turns), pointed_at(question, history))
     if past.pinned is None and (instead := turned(question, informed, known)):
@@ -80,6 +83,15 @@ def rewrite(
     if past.pinned is None and not past.rules:
         return _alone(question)
     return _going_back(question, past, options)
+
+
+def _by_object(turn: PastTurn) -> PastTurn:
+    """An instruction was about its object: "a beginner" and "quiz" are nothing that is talked about."""
+    instruction = instruction_in(turn.question)
+    if instruction is None:
+        return turn
+    searched = "" if instruction.whole_book else turn.searched.removesuffix(turn.question).rstrip(": ")
+    return replace(turn, question=instruction.object, searched=searched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +162,16 @@ def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     return sorted(frozenset[int]().union(*(term_ids(_said(turn)) for turn in history)))
 
 
-def informing(history: Sequence[PastTurn], rarity: Rarity) -> list[PastTurn]:
+def informing(history: Sequence[PastTurn], rarity: Rarity, question: str = "") -> list[PastTurn]:
     """The exchanges that tell what a question means. One that was refused says nothing about the book, so what follows
     goes on with what was answered before. Only right after a question about something that the book does not know, "it"
-    means that: then nothing else is meant."""
+    means that: then nothing else is meant. "What about cancel scopes?" names what it is about, and goes on."""
     answered = [turn for turn in history if not turn.refused]
-    if not history or not history[-1].refused:
+    if not history or not history[-1].refused or (question and turns_to(question)):
         return answered
     last = history[-1]
+    if answered and _WHO.match(last.question) and _IT.search(question):
+        return answered  # a person is not "it"
     unknown = rarity and any(not term.found_in(rarity) for term in query_terms(last.question) if term.id not in LIGHT)
     return [last] if unknown or not answered else answered
 
@@ -166,6 +180,8 @@ def _rules(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
     """What points back. An instruction without an object is about what was talked about."""
     rules = rules_of(question, history)
     instruction = instruction_in(question)
+    if instruction and instruction.whole_book:
+        return ()
     return ("instruction", *rules) if history and instruction and not instruction.object else rules
 
 

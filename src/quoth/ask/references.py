@@ -71,7 +71,7 @@ _DEMONSTRATIVE = _any(
     r"\b(?:about|after|all|allow|and|are|avoid|before|besides|but|by|can|change|could|despite|did|disable|do|does|doing|done"
     r"|enable|fix|for|from|how|is|like|mean|of|on|or|prevent|see|should|than|to|use|was|were|what|when|why|will|with"
     r"|without|would)\s+that\b(?!\s+(?:the|an?|i|you|we|they|it|he|she)\b)",
-    r"\bthat\s*(?:[,;?!.]|\Z|\s(?:again|anyway|happen|help|instead|mean|then|too|work)\b)",
+    r"\bthat\s*(?:[,;?!.]|\Z|\s(?:again|anyway|happen|help|instead|mean|then|too|work|out|off|up|down|away|back)\b)",
     r"\A\W*that\b",
 )
 _PRO_FORM = _any(
@@ -106,6 +106,11 @@ _CONTINUING = _any(
     r"\bas\s+a\s+(?:result|consequence)\b(?!\s+of\b)|\bin\s+(?:response|return|turn|consequence)\b(?!\s+(?:to|for)\b)",
     r"\b(?:both|together|each\s+other|at\s+the\s+same\s+time|in\s+the\s+end|later\s+on|meanwhile)\W*\Z",
 )
+# What follows from something, or answers it: whatever else is named, that something was said before.
+_CONSEQUENCE = _any(
+    r"\bas\s+a\s+(?:result|consequence)\W*\Z|\bin\s+(?:response|return|turn|consequence)\W*\Z|\Aas\s+a\s+result\b"
+)
+_CAUSE = _any(r"[,;:]|\b(?:if|when|because|after|once|since)\b")
 _CLOSED = _any(r"\b(?:other\s+than|besides|except|apart\s+from|in\s+addition\s+to|aside\s+from)\b")
 _DEFINITE = _any(
     r"\bthe\s+((?:[\w'’-]+\s+){0,2}?[\w'’-]+?)(?=\s+(?:of|in|on|for|to|by|with|from|at|that|which|who)\b|\s+\w+|\W*\Z)"
@@ -134,6 +139,7 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
         "relational": not named and _is_of_something(question, content),
         "existing": not named and _asks_for_any(question, content),
         "continuing": not named and _continues(question, content, said),
+        "consequence": len(content) <= 3 and bool(_CONSEQUENCE.search(question)) and not _CAUSE.search(question),
         "definite": not named and _is_definite(question, content, said),
     }
     return tuple(name for name, holds in found.items() if holds)

@@ -1,4 +1,4 @@
-"""The words with which a text refuses to answer, in six languages; `refusals` puts them together. Pure.
+"""The words with which a text refuses to answer, in six languages; `refusal_languages` has more. Pure.
 
 Each pattern is searched in one clause without markers, markup, code and quotations. English distinguishes nouns for
 what is read (passages, the book) from plain ones that also name things in a program (the context, a document): those
@@ -53,6 +53,11 @@ _ITS = (
 )
 _THE_BOOK = rf"(?:{_ITS}\s+)*{_BOOK}"
 _THE_TEXT = rf"(?:{_ITS}\s+)+(?:\w+\s+)?{_PLAIN}"
+# What can only be what is read: documentation is also something that a program builds.
+_PASSAGES = (
+    rf"(?:{_ITS}\s+)*(?:books?|passages?|excerpts?|search\s+results?"
+    r"|selected\s+(?:text|passage|paragraph)|(?:provided|given|retrieved)\s+(?:texts?|contexts?|sections?))"
+)
 # Only empty words may come between the noun and its verb: "the passages of the book that I was given simply".
 _STILL = (
     r"(?:\s+(?:(?:of|in|from)\s+(?:the|this|your)\s+\w+|that\s+(?:i|you|we|were|was|are"
@@ -77,7 +82,7 @@ _HOLD = r"(?:contain|include|provide|give|hold|have|offer|supply|present|show|ci
 _INFORMATION = (
     r"(?:information|details?|answers?|mentions?|explanations?|references?|instructions?|description"
     r"|data|facts?|guidance"
-    r"|anything|definition|comparison|evidence|context|discussion)"
+    r"|anything|definition|comparison|evidence|context|discussion|indications?|hints?|examples?)"
 )
 _ABOUT = (
     r"(?:\s*[.!]?\Z|\s+(?:about|on|of|regarding|concerning|for|in|that|which|to|as|here|with|related"
@@ -104,6 +109,8 @@ SPEAKER = _AnyOf(
     r"\b(?:i'm|i\s+am)\s+(?:sorry|afraid),?\s+(?:but\s+)?(?:i|that|this|it|the|there|no)\b.*\b(?:not"
     r"|no|n't|cannot|unable)\b",
     r"\b(?:am|is|was|are)\s+not\s+able\s+to\s+(?:find|answer|determine|locate)\b",
+    r"\b(?:i|we)\b.*\b(?:came|come)\s+up\s+(?:empty|with\s+nothing)\b",
+    r"\bwe\s+are\s+(?:not|never)\s+told\b",
     r"\A\W*unable\s+to\s+(?:find|answer|determine|locate|tell|say)\b",
     r"\bit\s+is\s+not\s+possible\s+(?:for\s+me\s+)?to\s+(?:answer|say|tell|determine)\b",
     r"\b(?:cannot|can't|could\s+not|couldn't)\s+be\s+(?:answered|determined|inferred|derived"
@@ -115,7 +122,7 @@ NOT_SAID = _AnyOf(
     rf"\b{_THE_BOOK}[\s,]+(?:and|but)\s+(?:it|they)\s+{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})\b",
     rf"\b(?:missing|absent)\s+(?:from|in)\s+{_THE_BOOK}\b",
     rf"\b{_THE_TEXT}{_STILL}{_NOT}\s+(?:\w+ly\s+)?{_SAY}\b",
-    rf"\b{_THE_TEXT}{_STILL}{_NOT}\s+(?:\w+ly\s+)?{_HOLD}{_MUCH}\s+{_INFORMATION}{_ABOUT}",
+    rf"\b{_THE_TEXT}{_STILL}{_NOT}\s+(?:\w+ly\s+)?{_HOLD}{_MUCH}\s+(?!references?\b){_INFORMATION}{_ABOUT}",
     rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:says?|said|mentions?|tells?|contains?|offers?|gives?"
     rf"|provides?|holds?|ha(?:s|ve))\s+nothing\b",
     rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:makes?|contains?|gives?|provides?|offers?|ha(?:s|ve)"
@@ -128,23 +135,32 @@ NOT_SAID = _AnyOf(
     rf"\b(?:nothing|nowhere)\s+(?:\w+\s+)*?(?:in|within)\s+{_THE_BOOK}\b",
     rf"\bnowhere\s+(?:in|does)\s+(?:{_THE_BOOK}|{_THE_TEXT})\b",
     # The other way round: it is not said in the book.
-    r"\b(?:is|are|was|were|isn't|aren't|wasn't|weren't|be|being|been)\b(?:\s+not)?(?:\s+\w+ly)?\s+"
+    r"\b(?:is|are|was|were|be|been)\s+(?:\w+ly\s+)?(?:not|never)(?:\s+(?:\w+ly|being|been))*\s+"
     r"(?:mentioned|covered|described|discussed|specified|stated|explained|given|provided|addressed"
     r"|included|documented|found|answered|listed"
     r"|defined|available|present|contained|named|detailed|said|in|part\s+of|within|anywhere|anything)\b"
     rf"(?:\s+anywhere)?(?:\s+(?:in|by|within|from|of))?\s+{_THE_BOOK}\b",
     rf"(?:\bnot|n't)\s+(?:\w+\s+)?(?:something|anything|a\s+(?:topic|subject|question))\s+(?:that\s+)?{_THE_BOOK}\b",
+    rf"\b(?:outside|beyond)\s+(?:of\s+)?what\s+{_THE_BOOK}\b",
     rf"\b(?:outside|beyond)\s+(?:of\s+)?(?:the\s+)?(?:scope|coverage|contents?"
     rf"|subject)\s+of\s+(?:{_THE_BOOK}|{_THE_TEXT}|what)\b",
     rf"\b(?:unclear|not\s+clear|not\s+possible|impossible|not\s+evident|not\s+known)\b.*\b(?:from|in"
     rf"|with|by|based\s+on)\s+{_THE_BOOK}\b",
     rf"\b(?:{_THE_BOOK}|{_THE_TEXT})\s+(?:leaves?|left)\s+\w+(?:\s+\w+)?\s+open\b",
-    rf"\b(?:do(?:es)?\s+not|doesn't|don't)\s+appear\s+(?:anywhere\s+)?in\s+{_THE_BOOK}\b",
+    rf"\b(?:(?:do(?:es)?|did)\s+not|never)\s+(?:appear|occur|show\s+up|come\s+up|exist|figure)(?:s|ed)?"
+    rf"\s+(?:anywhere\s+)?(?:in|within)\s+{_THE_BOOK}\b",
+    rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:(?:is|are)\s+(?:insufficient|not\s+(?:enough|sufficient))|{_NOT}\s+suffice)\b",
+    rf"\b{_PASSAGES}{_STILL}(?:give|provide|offer|contain|include|have|ha|name|quote|mention|list|show|state|make)s?"
+    r"\s+no\b(?!\s+(?:longer|more|fewer|less)\b)",
+    rf"\b{_PASSAGES}{_STILL}stops?\s+short\s+of\b",
+    rf"\b{_PASSAGES}\b.*\b(?:remains?|stays?)\s+(?:unknown|unclear|open|unsaid|unanswered)\b",
+    rf"\byou\s+will\s+(?:not|never)\s+find\b.*\bin\s+{_THE_BOOK}\b",
 )
 NOTHING_THERE = _AnyOf(
     rf"\b(?:there\s+(?:is|are|was|were)|there's|there\s+(?:is|are)n't|there\s+isn't)\s+(?:no|not\s+any"
     rf"|not\s+enough|any|nothing|insufficient|not\s+sufficient)"
     rf"(?:\s+\w+){{0,2}}?\s*{_INFORMATION}{_ABOUT}",
+    r"\b(?:there\s+(?:is|was)|there's)\s+nothing\s+(?:(?:here|there|at\s+all)\s+)?(?:about|regarding|concerning)\b",
     r"\A\W*(?:sorry\W+)?no\s+(?:\w+\s+)?(?:information|mention|details?|answer|relevant\s+passages?)"
     r"(?:\s*[.!]?\Z|\s+of\s+(?:that|this|it)\b|.*\b(?:found|available|provided|given|present|mentioned|book|passages?|excerpts?)\b)",
     r"\b(?:not\s+enough|insufficient|too\s+little)\s+(?:information|context|details?|evidence)\s+(?:to"
@@ -158,6 +174,8 @@ BARE = _AnyOf(
     r"\A\W*(?:n/?a|unknown|not\s+(?:found|mentioned|covered|stated|specified|available"
     r"|known)(?:\s+in\s+[\w\s]+)?|no\s+answer|not\s+in\s+[\w\s]+"
     r"|sorry,?\s+no|i\s+(?:really\s+)?(?:don't|do\s+not)\s+know(?:\s+that|\s+this)?|no\s+idea"
+    r"|(?!.*\b(?:if|when|unless|because|so|says?\s+that)\b)[^,]*\b(?:is|are|was|were)\s+not\s+(?:\w+ly\s+)?"
+    r"(?:stated|mentioned|disclosed|discussed|addressed)(?:\s+(?:here|anywhere|there))?"
     r"|keine\s+angaben?|inconnu|desconocido|不知道|未知)\W*\Z"
 )
 
@@ -265,6 +283,7 @@ POLITE = _AnyOf(
     r"\A\W*(?:(?:i'm|i\s+am|we're)\s+(?:very\s+|so\s+)?(?:sorry|afraid)|sorry|my\s+apologies"
     r"|i\s+apologi[sz]e|apologies|unfortunately|thank\s+you|thanks)"
     r"(?:\s+(?:for|about)\s+[^.]*|\s+but)?\W*\Z",
+    r"\A\W*i\s+wish\s+i\s+could\b",
     r"\b(?:let\s+me\s+know|feel\s+free|hope\s+(?:this|that)\s+helps|please\s+(?:let|provide|ask|try"
     r"|consult|check|see|refer|rephrase|share)"
     r"|would\s+you\s+like|happy\s+to\s+help|glad\s+to\s+help|try\s+(?:rephrasing|asking|another"
@@ -288,5 +307,5 @@ POLITE = _AnyOf(
 
 NOUNS = _AnyOf(
     rf"\b(?:{_BOOK}|{_PLAIN}|{_GERMAN_BOOK}|{_FRENCH_BOOK}|{_SPANISH_BOOK}|information|question|frage|answer|ai)\b",
-    r"\b(?:provided|given|retrieved|selected|not|isn't|unclear|outside|beyond)\b",
+    r"\b(?:provided|given|retrieved|selected|not|isn't|unclear|absent|missing|outside|beyond)\b",
 )

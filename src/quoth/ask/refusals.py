@@ -3,8 +3,8 @@
 In: what a language model wrote, or its first words while they arrive. Out: a `Refusal`, and whether words that have
 begun may still become one. A clause refuses when its speaker cannot answer ("I'm unable to find …") or when it says
 that the book is silent ("The passages do not mention …"). That something in the book does not do something is an
-answer: "The book says that the node does not provide …". English, German, French, Spanish, Urdu and Chinese. Knows
-neither passages nor verdicts.
+answer: "The book says that the node does not provide …". Six languages by their grammar (`refusal_patterns`), more by
+their words (`refusal_languages`). Knows neither passages nor verdicts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from quoth.ask import refusal_patterns as patterns
+from quoth.ask.refusal_languages import APOLOGIES, LANGUAGES
 from quoth.domain import Refusal
 from quoth.text.markers import code_spans, markers, without_markers
 from quoth.text.sentences import sentences
@@ -33,6 +34,14 @@ _LEADING = re.compile(  # While the passages do not mention the price, they say 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|「[^」\n]*」")
 _MARKUP = re.compile(r"[*_~#>]+")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'"})
+# Written out, every negation is one word of its own: "isn't" and "is not" need one pattern.
+_CONTRACTED = (
+    (re.compile(r"\bcan't\b", re.IGNORECASE), "cannot"),
+    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"(?<=[a-z])n't\b", re.IGNORECASE), " not"),
+    (re.compile(r"(?<=[a-z])'s (?=not\b|never\b)", re.IGNORECASE), " is "),
+)
+_APOLOGY = re.compile(APOLOGIES, re.IGNORECASE)
 _SHORT = 3  # words; a clause this short answers nothing
 _LONGEST = 600  # characters of a sentence that are checked: refusals are short
 
@@ -62,8 +71,10 @@ def _plain(sentence: str) -> str:
     text = without_markers(sentence, markers(sentence))
     for start, end in reversed(list(code_spans(text))):
         text = f"{text[:start]}code{text[end:]}"
-    text = _QUOTED.sub("it", text)
-    return " ".join(_MARKUP.sub("", text.translate(_APOSTROPHES)).split())[:_LONGEST]
+    text = _MARKUP.sub("", _QUOTED.sub("it", text).translate(_APOSTROPHES))
+    for contracted, written in _CONTRACTED:
+        text = contracted.sub(written, text)
+    return " ".join(text.split())[:_LONGEST]
 
 
 @lru_cache(maxsize=1024)
@@ -100,7 +111,7 @@ def _clauses(sentence: str) -> list[str]:
 def _kind(clause: str, *, of_the_book: bool) -> _Clause:
     if _refuses(clause) or (of_the_book and patterns.THEY_DO_NOT.search(clause)):
         return "refuses"
-    return "polite" if patterns.POLITE.search(clause) else "answers"
+    return "polite" if patterns.POLITE.search(clause) or _APOLOGY.search(clause) else "answers"
 
 
 def _refuses(clause: str) -> bool:
@@ -109,26 +120,28 @@ def _refuses(clause: str) -> bool:
     if patterns.NOTHING_THERE.search(clause):
         where = patterns.IN_SOMETHING.findall(clause)
         return not where or bool(patterns.NAMED_BOOK.search(" ".join(where)))
-    return any(pattern.search(clause) for pattern in patterns.ELSEWHERE)
+    return any(pattern.search(clause) for pattern in (*patterns.ELSEWHERE, *LANGUAGES))
 
 
 # --- while it is being written ---------------------------------------------------------------------------------------
 
-_ENDED = re.compile(r"[.!?…]\s|[。！？۔]|\n")
+_ENDED = re.compile(r"[.!?…؟]\s|[。！？۔।]|\n")
 _AT_ONCE = frozenset(
     """
-    i i'm i’m we sorry unfortunately apologies regrettably none neither nothing nowhere no not there unable unknown n/a
-    leider entschuldigung ich der die das el la los las le les wir keine dazu es désolé désolée malheureusement je nous
-    aucun aucune il lo lamentablemente desafortunadamente معذرت مجھے میں میرے افسوس کتاب متن فراہم دیے دی اس معاف
+    i i'm we hmm sorry unfortunately apologies regrettably none neither nothing nowhere no not there unable unknown n/a
+    leider entschuldigung ich der die das wir keine dazu darüber davon es le les désolé désolée malheureusement je nous
+    aucun aucune il el la los las lo eso lamentablemente desafortunadamente mi non purtroppo desculpe infelizmente não
+    helaas üzgünüm maalesef
     """.split()  # noqa: SIM905 - as a list of quoted words it would be harder to read
 )
 _AFTER_A_FEW = frozenset(
     """
     the this these that those it your any based according from in within while although though given as after my our
-    im laut aus diese dieser dieses ce cet cette ces dans selon d'après este en según
+    im laut aus diese dieser dieses ce cet cette ces dans selon d'après este en según nel nei questo o os nos
+    essa isso het de dit dat kitapta metinde
     """.split()  # noqa: SIM905
 )
-_WITHOUT_SPACES = re.compile(r"\A\W*[\u3040-\u30ff\u3400-\u9fff]")
+_NOT_LATIN = re.compile(r"\A[\W\d]*[^\W\d_\u0000-\u024f]")  # words there tell little: one sentence is waited for
 _FEW = 4  # words
 _LONGEST_HELD = 1_500  # characters
 
@@ -142,15 +155,16 @@ def may_refuse(beginning: str) -> bool:
     ends = [found.end() for found in _ENDED.finditer(beginning)]
     if ends:
         return "answers" not in _kinds(tuple(_units(beginning[: ends[-1]])), ())
-    if _WITHOUT_SPACES.match(beginning):
+    if _NOT_LATIN.match(beginning):
         return True
-    words = beginning.lower().split()
+    words = beginning.lower().translate(_APOSTROPHES).split()
     whole = words if beginning[-1:].isspace() else words[:-1]
     if not whole:
         return True
-    first = whole[0].strip(",.:;!،")
+    first = whole[0].strip(",.:;!").removesuffix("'s")
     if first in _AT_ONCE:
         return True
     if first in _AFTER_A_FEW:
-        return len(whole) < _FEW or bool(patterns.NOUNS.search(" ".join(whole[: _FEW + 1])))
+        few = " ".join(whole[: _FEW + 1])
+        return len(whole) < _FEW or bool(patterns.NOUNS.search(few)) or any(one.names_book(few) for one in LANGUAGES)
     return False

@@ -23,6 +23,7 @@ _ONE = re.compile(r"\b(?:an?)\s+\Z", re.IGNORECASE)
 _PREPOSITION = re.compile(r"(in|on|at|by|for|from|with|without|under|to|as|using|via)\s+(.+)", re.IGNORECASE)
 _OF = re.compile(r"\bof\s+(?:(?:an?|the)\s+)?")  # the rules of ownership → the rules of borrowing
 _NOWHERE = (0, 0)
+_STAND_IN = term_ids("others rest both same former latter ones remaining")  # for what was said: no new thing
 _COMMON = 0.3  # of the highest rarity: a name below it is that of the book itself
 
 Rarity = Mapping[int, float]  # term id → IDF
@@ -30,25 +31,41 @@ Rarity = Mapping[int, float]  # term id → IDF
 
 def turned(question: str, history: Sequence[PastTurn], rarity: Rarity) -> str:
     """The question that is meant, in words that a reader could have typed; empty if this is no turn."""
-    found = _TURN.match(question)
-    if not found or not history:
+    preposition, new = _thing(question)
+    if not new or not history:
         return ""
     last = history[-1]
-    said = found[1] or found[2]
-    led = _PREPOSITION.fullmatch(said)
-    new = _ARTICLE.sub("", led[2] if led else said)
     before = last.searched or last.question
-    if list(noun_phrases(f"about {new}")) != [new] or _joined(before, last.question):
+    if _TURN.match(before) or _joined(before, last.question):
         return ""
     if not term_ids(new) - term_ids(before) - LIGHT - RELATIONAL:
         return ""  # nothing new: it goes on about the same
-    start, end = _led_by(led[1], before) if led else _place(new, before, rarity)
+    start, end = _led_by(preposition, before) if preposition else _place(new, before, rarity)
     if start == end:
         return ""
     head = before[:start]
     if _ONE.search(head) and (new.endswith("s") or names_something(new)):
         head = _ONE.sub("", head)
     return f"{head}{new}{before[end:]}"
+
+
+def turns_to(question: str) -> bool:
+    """Whether it names another thing by itself, whatever was talked about before."""
+    _, new = _thing(question)
+    return bool(term_ids(new) - LIGHT - RELATIONAL)
+
+
+def _thing(question: str) -> tuple[str, str]:
+    """The preposition and the thing of "and with panic?"; no thing if it is not one noun phrase, or only stands for
+    what was said."""
+    found = _TURN.match(question)
+    if not found:
+        return "", ""
+    said = found[1] or found[2]
+    led = _PREPOSITION.fullmatch(said)
+    new = _ARTICLE.sub("", led[2] if led else said)
+    named = list(noun_phrases(f"about {new}")) == [new] and not term_ids(new) <= _STAND_IN
+    return (led[1] if led else "", new) if named else ("", "")
 
 
 def _joined(before: str, question: str) -> bool:

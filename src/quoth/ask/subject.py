@@ -24,6 +24,7 @@ _CONJUNCTIONS = {"when", "if", "because", "while", "that", "which", "whether", "
 _PREPOSITIONS = {"about", "after", "against", "at", "before", "between", "by", "during", "for", "from", "in", "into"}
 _PREPOSITIONS |= {"of", "on", "through", "to", "under", "until", "using", "versus", "vs", "with", "without"}
 _LEADING = _BEING | _PREPOSITIONS | _DETERMINERS  # a thing follows
+_AFTER_VERB = _DETERMINERS | _PREPOSITIONS | _CONJUNCTIONS | {"?", "."}
 _ENDS_IN_S = re.compile(r"[a-z]{2}(?<!s)s\Z")  # many things, or what one thing does
 _JOINING = {"and", "or", "vs", "versus", "than", "from"}
 
@@ -95,6 +96,8 @@ def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]
     closes = end == len(said) or not said[end][:1].isalnum()
     if before in _ACTORS:
         return begin + 1, end  # How do I [record] bags?
+    if before == "what" and end == begin + 1 and (end == len(said) or said[end] in _AFTER_VERB):
+        return begin, begin  # What [happens] when …? What [causes] the error?
     if before in ("which", "what"):  # Which durability [keeps] the last message? Which sensors [publish] data?
         verbs = (at for at in range(begin + 1, end) if _ENDS_IN_S.search(said[at]))
         return begin, begin + 1 if _ENDS_IN_S.search(said[begin]) else next(verbs, begin)
