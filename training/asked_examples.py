@@ -2,7 +2,7 @@
 
     python benchmarks/asked_drafts.py ../shared/data       # in Quoth's environment: .training/asked.jsonl
     python benchmarks/passage_books.py ../shared/data      # and .training/passages.jsonl
-    python -m training.asked_examples --replay 9000                 # .training/asked/data/examples.npz
+    python -m training.asked_examples --replay 30000                # .training/asked/data/examples.npz
     python -m training.train --folder .training/asked --run asked --start …
 
 What is our own is cut several times, with other windows and other wrong passages. The examples of `prepare` beside it
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--folder", type=Path, default=ROOT / ".training")
     parser.add_argument("--passes", type=int, default=1)
-    parser.add_argument("--replay", type=int, default=9_000, help="examples of `prepare` beside them")
+    parser.add_argument("--replay", type=int, default=30_000, help="examples of `prepare` beside them")
     parser.add_argument("--skip", type=int, default=248_000, help="examples of `prepare` that were learned already")
     parser.add_argument("--seed", type=int, default=14, help="of the common order")
     arguments = parser.parse_args()
