@@ -17,7 +17,7 @@ from typing import Literal
 from quoth.ask.asked import absent_identifiers
 from quoth.ask.calibration import Calibration, Logistic, calibration_for, scale_for
 from quoth.ask.kinds import kind_asked
-from quoth.ask.read import sign
+from quoth.ask.read import bounded, sign
 from quoth.domain import Basis, ConfidenceLevel, ConfidenceMetrics, Evidence, Passage, QueryTerm, Verdict
 from quoth.text.sentences import sentences
 from quoth.text.terms import ContentTerm, is_exact, kinship, names_something, query_terms, term_ids
@@ -40,7 +40,7 @@ _NEARLY = 0.8  # sentences that hold this share of what the nearest one holds ar
 # The features that the shipped model weighs, of those computed below: without a reader, and where passages were read.
 # With a reader few are enough, and few hold better on books that nothing was fitted on (decision 0039).
 FITTED = ("cosine", "agreement", "top_share", "sentence_share", "another_name", "unmet", "words")
-READ = ("read", "cosine", "agreement", "top_share", "absent_share", "unmet")
+READ = ("read", "first_read", "cosine", "agreement", "top_share", "absent_share", "unmet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +182,17 @@ def features(evidence: Evidence) -> dict[str, float]:
 
 
 def _as_read(passages: Sequence[Passage]) -> dict[str, float]:
-    """What the reader makes of the best passages; nothing where there is no reader."""
+    """What the reader makes of the best passages, and of the first one, of which it reads most; nothing where there is no
+    reader."""
     readings = [passage.reading for passage in passages if passage.reading is not None]
     if not readings:
         return {}
-    best = max(sign(reading) for reading in readings)
-    return {"read": _CERTAIN * math.tanh(best / _CERTAIN)}
+    best = max(bounded(reading.answerable) for reading in readings)
+    return {"read": _softened(best), "first_read": _softened(sign(readings[0]))}
+
+
+def _softened(logit: float) -> float:
+    return _CERTAIN * math.tanh(logit / _CERTAIN)
 
 
 def _readable(passage: Passage) -> str:

@@ -22,6 +22,7 @@ ROOM = (230, 160, 100, 80, 80)
 READ = len(ROOM)
 _REMEMBERED = 100  # readings, of one run of golden questions
 _FAR = 6.0  # log odds beyond this say nothing more
+_LEAST = -1.25  # for the order: how little the reader sees of an answer says nothing about where else it might be
 _ASKS = re.compile(
     r"\?\s*\Z|\b(?:who|whom|whose|what|which|when|where|why|how)\b"
     r"|\A\s*(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|had|may|must)\b",
@@ -85,11 +86,12 @@ def in_order(scored: Sequence[Scored], readings: Mapping[str, Reading], order: O
 def with_signs(scores: Sequence[float], signs: Sequence[float | None], order: Order) -> list[float]:
     """A passage that was not read never gets above one that was: all that is known about it is that it seemed worse."""
     read = [
-        score + order.weight * said if said is not None else None for score, said in zip(scores, signs, strict=True)
+        score + order.weight * max(said, _LEAST) if said is not None else None
+        for score, said in zip(scores, signs, strict=True)
     ]
     lowest = min((score for score in read if score is not None), default=math.inf)
     return [
-        min(score + order.weight * order.unread, lowest) if new is None else new
+        min(score + order.weight * max(order.unread, _LEAST), lowest) if new is None else new
         for score, new in zip(scores, read, strict=True)
     ]
 
