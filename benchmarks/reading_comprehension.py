@@ -29,6 +29,7 @@ import shelf
 from corpora import Asked, EvaluationSet, load_sets, read_lines
 from quoth.ask import extract, weigh
 from quoth.ask.judge import features
+from quoth.ask.read import ROOM, task
 from quoth.domain import Citation, Draft, Evidence, Passage, Reading, ReadingTask
 from quoth.evals.metrics import auroc
 from quoth.models.reader import PassageReader, find_reader_dir
@@ -190,13 +191,13 @@ def _with_interval(of: Callable[[Sequence[int]], float], size: int) -> dict[str,
 
 
 async def cost(reader: Reader, of: EvaluationSet, rounds: int = 30) -> dict[str, float]:
-    """CPU time of reading the five best passages of a question."""
+    """CPU time of reading the five best passages of a question, with the room that each is given."""
     searcher = Searcher()
     tasks = []
     for at in range(rounds):
         asked = of.questions[at]
         evidence = await searcher.find(of.corpus, asked.text, of.question_vectors[at], 5)
-        tasks.append([ReadingTask(asked.text, one.chunk.text) for one in evidence.passages])
+        tasks.append([task(asked.text, one.chunk, room) for one, room in zip(evidence.passages, ROOM, strict=True)])
     await reader.read(tasks[0])
     began = time.process_time()
     for one in tasks:

@@ -51,8 +51,8 @@ from refusal_page import as_page
 from searching import Mask, Searcher
 
 FITTED_ON = ("squad2_dev_half", "scifact", "rust_book_quiz", "qed_nq_dev", "covidqa_passages", "chunking_evaluation")
-# Our own questions about books that nothing is ever fitted on (decisions 0045 and 0047). Of a question about one passage
-# nobody knows which other passages answer it, so many of them are still answered where theirs is gone.
+# Our own questions about books that nothing is ever fitted on (decisions 0045 and 0047). Nobody knows which other
+# passages answer a question that was written about one, so many are still answered where theirs is gone.
 TESTED_ON = (
     *(f"asked_{book}" for book in asked_books.HELD_OUT),
     *(f"passages_{book}" for book in sorted(shelf.LEFT_OUT)),

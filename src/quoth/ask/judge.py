@@ -182,8 +182,8 @@ def features(evidence: Evidence) -> dict[str, float]:
 
 
 def _as_read(passages: Sequence[Passage]) -> dict[str, float]:
-    """What the reader makes of the best passages, and of the first one, of which it reads most; nothing where there is no
-    reader."""
+    """What the reader makes of the best passages, and of the first one, of which it reads most. Nothing where there is
+    no reader."""
     readings = [passage.reading for passage in passages if passage.reading is not None]
     if not readings:
         return {}
