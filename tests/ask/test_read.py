@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -67,12 +68,20 @@ def test_what_was_read_comes_first_and_scores_fall(given_: list[tuple[float, flo
 
 
 def test_one_reading_cannot_outweigh_everything() -> None:
-    assert with_signs([0.5, 0.1], [-6.0, 6.0], Order(0.02, -1.0)) == pytest.approx([0.38, 0.22])
+    assert with_signs([0.5, 0.1], [-6.0, 6.0], Order(0.02, -1.0)) == pytest.approx([0.475, 0.22])
     far, near = (
         in_order([scored("a", 0.0)], {"a": reading(1e9)}, ORDER),
         in_order([scored("a", 0.0)], {"a": reading(6.0)}, ORDER),
     )
     assert far == near
+
+
+def test_readings_that_see_no_answer_anywhere_leave_the_order_as_it_was() -> None:
+    found = [scored("a", 0.5), scored("b", 0.4), scored("c", 0.3)]
+    none = {"a": reading(-5.0), "b": reading(-2.0), "c": reading(-1.5)}
+    assert [one.key for one in in_order(found, none, Order(1.0, -6.0))] == ["a", "b", "c"]
+    seen = none | {"b": reading(0.0)}
+    assert [one.key for one in in_order(found, seen, Order(1.0, -6.0))] == ["b", "a", "c"]
 
 
 @pytest.mark.parametrize(
@@ -126,13 +135,21 @@ async def test_the_order_follows_the_reading_where_numbers_were_fitted(monkeypat
 async def test_the_judge_weighs_what_was_read_only_where_something_was() -> None:
     read, unread = await find(ScriptedReader(3)), await find(None)
     assert set(READ_FEATURES) <= set(features(read))
-    assert set(READ_FEATURES) - set(features(unread)) == {"read"}
+    assert set(READ_FEATURES) - set(features(unread)) == {"read", "first_read"}
     own = Calibration(Logistic(0.0), Logistic(0.0, {"read": 1.0}), 0.2, 0.5, 0.8)
     options = ConfidenceOptions(own=own)
     bent = 5 * math.tanh(6.0 / 5)  # log odds of 6 count for less than twice those of 3
     assert judge(read, options).confidence == pytest.approx(1 / (1 + math.exp(-bent)))
     assert judge(unread, options).basis is not None
     assert "read" not in judge(unread, options).basis.weights  # type: ignore[union-attr]
+
+
+async def test_the_judge_knows_the_best_reading_and_that_of_the_first_passage() -> None:
+    passages = (await find(ScriptedReader(3))).passages
+    low, high = (replace(passages[0], reading=reading(said)) for said in (-1.0, 2.0))
+    seen = features(Evidence("What does lidar measure?", (low, high), 2))
+    assert seen["first_read"] == pytest.approx(5 * math.tanh(-1.0 / 5))
+    assert seen["read"] == pytest.approx(5 * math.tanh(2.0 / 5))
 
 
 async def test_a_passage_that_is_remembered_is_read_once_for_a_question_and_again_for_another() -> None:
