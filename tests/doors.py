@@ -97,10 +97,13 @@ def every_door(app: FastAPI) -> list[tuple[str, str]]:
 
 
 def frames(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """The events of a stream, read strictly: each frame is one name and one line of JSON, with or without an id."""
+    """The events of a stream, read strictly: each frame is one name and one line of JSON, with or without an id. On a
+    busy machine comments may be sent in the silence between them; they are no events."""
     assert text.endswith("\n\n")
     events = []
     for frame in text.removesuffix("\n\n").split("\n\n"):
+        if frame.startswith(":"):
+            continue
         *identity, name, data = frame.split("\n")
         assert all(line.startswith("id: ") for line in identity)
         assert len(identity) <= 1

@@ -205,12 +205,24 @@ async def test_a_database_of_a_newer_quoth_is_refused_and_left_alone(library: Sq
 # --- waiting ---
 
 
+async def works_again(library: SqlLibrary) -> bool:
+    """A new connection may take longer than these tests give a statement, so it is tried a few times."""
+    for _ in range(40):
+        try:
+            await library.ping()
+        except LibraryUnavailable:
+            await asyncio.sleep(0.1)
+        else:
+            return True
+    return False
+
+
 async def test_a_statement_that_takes_too_long_is_an_outage_and_the_store_works_on(url: str) -> None:
     async with store(url, pool_size=1, seconds=0.3) as library:
         for verb in (library._database.read, library._database.write):
             with pytest.raises(LibraryUnavailable, match=r"did not answer within 0\.3 s"):
                 await verb(lambda connection: connection.exec_driver_sql("SELECT pg_sleep(30)"))
-        await library.ping()
+        assert await works_again(library)
 
 
 async def test_when_no_connection_comes_free_the_error_says_so(url: str) -> None:
@@ -226,7 +238,7 @@ async def test_when_no_connection_comes_free_the_error_says_so(url: str) -> None
         outcomes = await asyncio.gather(*(ask() for _ in range(8)))
         assert any(outcomes)
         assert None in outcomes
-        await library.ping()
+        assert await works_again(library)
 
 
 async def test_what_the_server_cannot_understand_is_a_fault_of_ours(library: SqlLibrary) -> None:
