@@ -28,7 +28,17 @@ from .written import Places, claim_groups, public_passages, with_biases
 
 SEED = 21
 WRONG = 2  # other chunks beside the right or the tempting one, drawn anew in every pass
-WITH_OTHERS = 0.35  # share of the questions about passages that come a second time, beside other chunks, in every pass
+# How often a group of `prepare` comes, by the kind of its first example; the others come once.
+TIMES = {
+    "book heading": 0.3,
+    "book sentence": 0.4,
+    "medquad": 0.3,
+    "cloze": 0.3,
+    "mnli_ni": 0.5,
+    "scitail_ni": 0.5,
+    "human look-alike": 3.0,
+}
+WITH_OTHERS = 0.2  # share of the questions about passages that come a second time, beside other chunks, in every pass
 
 
 def drafted(row: dict[str, Any]) -> Draft:
@@ -81,10 +91,21 @@ def own_groups(folder: Path, data: Path, passes: int, chance: Random) -> list[Gr
 
 
 def replayed(path: Path, seed: int, skip: int, most: int) -> dict[str, Any]:
-    """The arrays of the next `most` examples of the common order, groups whole."""
+    """The arrays of the next `most` examples of the common order, groups whole. Kinds that teach ranking more than
+    reading come less often, the few look-alikes that people wrote several times."""
     examples = Examples(path)
-    order = examples.order(seed, 5_000, most, skip=skip)
-    return examples.taken([group for batch in order for group in batch])
+    chance = Random(seed + skip)
+    chosen: list[int] = []
+    count = 0
+    for batch in examples.order(seed, 5_000, 3 * most, skip=skip):
+        for group in batch:
+            wanted = TIMES.get(examples.kind(group), 1.0)
+            times = int(wanted) + (chance.random() < wanted % 1)
+            chosen += [group] * times
+            count += times * examples.size(group)
+        if count >= most:
+            break
+    return examples.taken(chosen)
 
 
 def joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -109,8 +130,9 @@ def main() -> None:
     parser.add_argument("--replay", type=int, default=30_000, help="examples of `prepare` beside them")
     parser.add_argument("--skip", type=int, default=248_000, help="examples of `prepare` that were learned already")
     parser.add_argument("--seed", type=int, default=14, help="of the common order")
+    parser.add_argument("--chance", type=int, default=SEED, help="decides how our own examples are cut")
     arguments = parser.parse_args()
-    chance = Random(SEED)
+    chance = Random(arguments.chance)
     evaluated = Evaluated(evaluation_texts(arguments.data, ROOT / "examples"))
     written = own_groups(arguments.folder, arguments.data, arguments.passes, chance)
     groups = with_biases(list(clean_groups(iter(written), evaluated)))

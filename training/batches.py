@@ -58,6 +58,14 @@ class Examples:
     def count(self) -> int:
         return len(self._groups)
 
+    def size(self, group: int) -> int:
+        first, end = self._groups[group]
+        return int(end - first)
+
+    def kind(self, group: int) -> str:
+        """That of the group's first example."""
+        return self.kinds[int(self._arrays["kind"][self._groups[group][0]])]
+
     def batch(self, groups: list[int]) -> Batch:
         rows = np.concatenate([np.arange(*self._groups[group]) for group in groups])
         width = int(self._lengths[rows].max())

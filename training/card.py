@@ -99,6 +99,12 @@ def of_benchmark(report: dict[str, Any]) -> dict[str, dict[str, float]]:
     }
 
 
+def seen(training: dict[str, Any]) -> int:
+    """Examples up to the snapshot that was exported, with those that its start had skipped."""
+    _, _, snapshot = str(training.get("snapshot", "")).partition("at-")
+    return int(snapshot or training["examples"]) + int(training.get("skip", 0))
+
+
 def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any], note: str) -> str:
     of = told["input"]
     size = told["files"]["reader.safetensors"]
@@ -123,7 +129,7 @@ def card(told: dict[str, Any], report: dict[str, Any], manifest: dict[str, Any],
         "## What it was trained on",
         "",
         f"{manifest['examples']:,} prepared examples in {manifest['groups']:,} groups; this release has seen "
-        f"{told['training']['examples'] + told['training'].get('skip', 0):,} ({', '.join(f'{name} {value}' for name, value in told['training'].items())}).",
+        f"{seen(told['training']):,} ({', '.join(f'{name} {value}' for name, value in told['training'].items())}).",
         "Unanswerable questions are natural ones, passages of the same document without the answer, and look-alikes made",
         "by rules from answerable questions; their kinds are counted in `training/` and measured below.",
         "",

@@ -56,13 +56,20 @@ def binary(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
     return functional.binary_cross_entropy_with_logits(logits[known], wanted)
 
 
-def contrast_loss(logits: Tensor, batch: Batch) -> Tensor:
-    """Questions of one passage, or passages of one question: the answered above the unanswered."""
-    answered, unanswered = batch.answerable == 1, batch.answerable == 0
-    pairs = (batch.group[:, None] == batch.group[None, :]) & answered[:, None] & unanswered[None, :]
+def contrast_loss(logits: Logits, batch: Batch) -> Tensor:
+    """Questions of one passage, or passages of one question: the answered above the unanswered. Claims about the same
+    passages: the supported above the others."""
+    support = logits.support[:, 0] - torch.logsumexp(logits.support[:, 1:], dim=1)
+    return _above(logits.answerable, batch, batch.answerable == 1, batch.answerable == 0) + _above(
+        support, batch, batch.support == 0, batch.support > 0
+    )
+
+
+def _above(scores: Tensor, batch: Batch, right: Tensor, wrong: Tensor) -> Tensor:
+    pairs = (batch.group[:, None] == batch.group[None, :]) & right[:, None] & wrong[None, :]
     if not pairs.any():
-        return logits.sum() * 0.0
-    ahead = logits[:, None] - logits[None, :]
+        return scores.sum() * 0.0
+    ahead = scores[:, None] - scores[None, :]
     return functional.softplus(-ahead[pairs]).mean()
 
 
@@ -105,7 +112,7 @@ def losses(logits: Logits, batch: Batch, weights: Weights) -> dict[str, Tensor]:
     return {
         "span": weights.span * span_loss(logits, batch),
         "answerable": weights.answerable * binary(logits.answerable + batch.bias, batch.answerable, weights.smoothing),
-        "contrast": weights.contrast * contrast_loss(logits.answerable, batch),
+        "contrast": weights.contrast * contrast_loss(logits, batch),
         "relevance": weights.relevance * relevance_loss(logits.relevance, batch),
         "support": weights.support * support_loss(logits.support, batch.support, batch.bias, weights.smoothing),
     }

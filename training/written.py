@@ -123,15 +123,18 @@ def claim_items(places: Places, *, measured: bool) -> Iterator[tuple[list[str], 
 
 
 def claim_groups(places: Places, chance: Random) -> Iterator[Group]:
+    """All claims about the same passages are one group."""
     for texts, row in claim_items(places, measured=False):
+        group: Group = []
         for claim in row["supported"]:
-            yield [_claim("own claim", claim, evidence(claim, texts), "supported")]
+            group.append(_claim("own claim", claim, evidence(claim, texts), "supported"))
             if chance.random() < TAKEN_OUT:
-                yield [_claim("own claim, taken out", claim, without(claim, texts), "unsupported")]
+                group.append(_claim("own claim, taken out", claim, without(claim, texts), "unsupported"))
         for claim in row["unsupported"]:
-            yield [_claim("own claim", claim, evidence(claim, texts), "unsupported")]
+            group.append(_claim("own claim", claim, evidence(claim, texts), "unsupported"))
             if chance.random() < PUT_IN:
-                yield [_claim("own claim, put in", claim, with_claim(claim, texts, chance), "supported")]
+                group.append(_claim("own claim, put in", claim, with_claim(claim, texts, chance), "supported"))
+        yield group
 
 
 def _claim(kind: str, claim: str, text: str, label: str) -> Draft:

@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
-WEIGHTS_SHA256 = "87c8ab0ae6a68370fbd4cb4d1ffd26270e92cf620e683f8b625b73c4f15f70a3"
+WEIGHTS_SHA256 = "2b659b5b3965fa409ad0a08ebf143f41b20dfeadb0abc41a6ca520340a4a3072"
 RANGES = "ranges."  # prefix of the tensors that say how large activations become
 
 CLS, SEP = 101, 102
