@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quoth.chunks.split import embedding_text, split, term_text
+from quoth.chunks.weights import chunk_weights
 from quoth.domain import Chunk, Page, TermWeights
 from quoth.ports import Embedder, TokenCounter
 from quoth.text import terms
@@ -40,8 +41,8 @@ class Corpus:
     def __post_init__(self) -> None:
         self.at = {chunk.id: position for position, chunk in enumerate(self.chunks)}
         gathered: dict[int, tuple[list[int], list[float]]] = {}
-        for position, text in enumerate(self.texts):
-            weights = terms.passage_weights(text)
+        for position, (chunk, text) in enumerate(zip(self.chunks, self.texts, strict=True)):
+            weights = chunk_weights(chunk) if chunk.breadcrumb else terms.passage_weights(text)
             for term, weight in zip(weights.ids, weights.weights, strict=True):
                 listed = gathered.setdefault(term, ([], []))
                 listed[0].append(position)

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from quoth.chunks.held import HeldChunks
 from quoth.chunks.payload import payload_hash
 from quoth.chunks.plan import FilePlan, WantedChunk, plan_files, plan_page
-from quoth.chunks.split import embedding_text, split, term_text
+from quoth.chunks.split import embedding_text, split
+from quoth.chunks.weights import chunk_weights
 from quoth.domain import (
     Book,
     Chunk,
@@ -38,7 +39,6 @@ from quoth.domain import (
 from quoth.errors import Conflict, QuothError, TextTooLong, Unreadable
 from quoth.index import status_of
 from quoth.ports import ABANDONED, ChunkIndex, Clock, Embedder, IndexWriter, Library
-from quoth.text.terms import passage_weights
 
 if TYPE_CHECKING:
     from quoth.sources import BookSource
@@ -334,7 +334,7 @@ def indexed(
     return IndexedChunk(
         chunk=item.chunk,
         dense=vector,
-        sparse=passage_weights(term_text(item.chunk)),
+        sparse=chunk_weights(item.chunk),
         embed_hash=item.embed_hash,
         created_at=now if before is None else before.created_at,
         updated_at=now,

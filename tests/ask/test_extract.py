@@ -53,12 +53,19 @@ def test_a_line_break_inside_a_sentence_becomes_a_space_but_the_quote_stays_exac
     assert made.citations[0].quote == "The watchdog stops\n> the motors."
 
 
-def test_markers_count_up_in_book_order_whatever_was_found_first() -> None:
+def test_steps_come_in_book_order_whatever_was_found_first() -> None:
+    late = chunk("Start the lidar driver with a map.", start=900, id="late", chapter=2)
+    early = chunk("Start the lidar driver with a port.", start=10, id="early", chapter=1)
+    made = answer("How do I start the lidar driver?", late, early)
+    assert made.text == "Start the lidar driver with a port. [1]\n\nStart the lidar driver with a map. [2]"
+    assert [citation.chunk.id for citation in made.citations] == ["early", "late"]
+
+
+def test_a_fact_comes_first_where_it_was_found_best() -> None:
     late = chunk("The lidar driver needs a map.", start=900, id="late", chapter=2)
     early = chunk("The lidar driver needs a port.", start=10, id="early", chapter=1)
     made = answer("What does the lidar driver need?", late, early)
-    assert made.text == "The lidar driver needs a port. [1]\n\nThe lidar driver needs a map. [2]"
-    assert [citation.chunk.id for citation in made.citations] == ["early", "late"]
+    assert made.text == "The lidar driver needs a map. [1]\n\nThe lidar driver needs a port. [2]"
 
 
 def test_a_paragraph_is_one_citation_with_one_marker() -> None:

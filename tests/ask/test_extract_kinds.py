@@ -237,3 +237,17 @@ def test_where_a_reader_sees_the_answer_decides() -> None:
         "The pump runs on power.",
         "Twelve volts are enough for it.",
     ]
+
+
+def test_a_doubting_reader_still_says_where_in_the_first_passage_the_answer_would_be() -> None:
+    text = "The pump runs on power. Twelve volts are enough for it."
+    question = "How much power does the pump need?"
+    found = evidence(question, chunk(text, id="one"), chunk("Pumps are loud.", id="two"))
+    at = text.index("Twelve")
+    doubts = Reading(-2.0, 2.0, 0.0, -3.0, at, at + 6, places=((0, 3), (at, at + 6)), weights=(0.001, 0.05))
+    first, second = found.passages
+    read = replace(found, passages=(replace(first, reading=doubts), second))
+    later = replace(found, passages=(second, replace(first, reading=doubts)))
+    marked = [next(one for one in draft(question, held).citations if one.chunk.id == "one") for held in (read, later)]
+    shown = [one.quote[slice(*one.highlight)] for one in marked if one.highlight]
+    assert shown == ["Twelve volts are enough for it.", "The pump runs on power."]

@@ -17,6 +17,7 @@ from typing import Literal
 from quoth.ask.instructions import InstructionKind, instruction_in
 from quoth.ask.kinds import kind_asked
 from quoth.domain import Evidence
+from quoth.text.definitions import without_its_kind
 from quoth.text.terms import names_something, query_terms, term_ids
 
 InstructionWanted = Literal["summary", "simpler", "example", "quiz", "translation"]
@@ -156,8 +157,13 @@ def asked(question: str) -> Asked:
     for pattern in _DEFINITIONS:
         found = pattern.search(said)
         if found and len(found[1].split()) <= _LONGEST_TERM and not _NO_TERM.search(found[1]):
-            return Asked("definition", found[1].strip(" '\"“”‘’`*"), example=example)
+            return Asked("definition", _term(found[1]), example=example)
     return Asked("fact", example=example)
+
+
+def _term(said: str) -> str:
+    name = without_its_kind(said)
+    return (name if identifiers(name) else said).strip(" '\"“”‘’`*")
 
 
 # Said to be polite, or to find out who is answering.
@@ -226,9 +232,16 @@ def absent_identifiers(question: str, evidence: Evidence) -> tuple[str, ...]:
         name
         for name in identifiers(question)
         if name not in shown
+        and not _is_called_otherwise(name, question, shown)
         and any(term.id not in held or not in_book.get(term.id, True) for term in query_terms(name)[:1])
     )
     return (*names, *(side for side in asked(question).sides if _is_unknown(side, in_book)))
+
+
+def _is_called_otherwise(name: str, question: str, shown: str) -> bool:
+    """`task.get()` in a question is `result.get()` in the book: the variable is the reader's own."""
+    own, _, method = name.rpartition(".")
+    return bool(own) and f"{name}(" in question and re.search(rf"\.{re.escape(method)}\b", shown) is not None
 
 
 def _is_unknown(side: str, in_book: Mapping[int, bool]) -> bool:

@@ -16,7 +16,7 @@ from quoth.ask.blocks import Layout, layout
 from quoth.ask.expand import LONG
 from quoth.ask.quotes import Piece, Place, book_order, composed
 from quoth.ask.sides import sides_of
-from quoth.ask.weigh import Candidate, Weighing, candidates, readable, weighing
+from quoth.ask.weigh import ONE_PLACE, Candidate, Weighing, candidates, readable, seen, weighing
 from quoth.domain import Draft, Evidence, Passage
 from quoth.text.sentences import fold
 from quoth.text.terms import query_terms, term_ids
@@ -33,6 +33,7 @@ _MOST_PASSAGES = 5  # later ones are read only by a language model
 _COMPANION_RATIO = 0.8  # a further piece of the best one's passage must be nearly as good …
 _ELSEWHERE_RATIO = 0.95  # … and one of another passage, which is one more thing to read, as good
 _SEEN = 0.3  # of the answer: where the reader sees that much in one sentence of a piece, this one is decisive
+_BEST_FIRST = (*ONE_PLACE, "simpler", "translation")  # steps and lists are read in the order of the book
 _REPEATED = 15  # words: a longer piece says more than the question
 _ITS_CODE = 0.5  # share of the question's words that code of the same section needs to belong to the steps
 
@@ -91,13 +92,13 @@ def _pieces(
 def _decided(piece: Piece, passages: Sequence[Passage], layouts: Sequence[Layout]) -> Piece:
     """A piece may have been chosen for the words that lead to the answer; the sentence that gives it is decisive."""
 
-    def seen(place: Place) -> float:
+    def share(place: Place) -> float:
         rank, position = place
         reading, unit = passages[rank].reading, layouts[rank].units[position]
-        return reading.share(unit.start, unit.end) if reading is not None else 0.0
+        return seen(reading, unit, first=rank == 0) if reading is not None else 0.0
 
-    best = max(sorted(piece.places), key=seen, default=piece.decisive)
-    if seen(best) < _SEEN or seen(best) <= seen(piece.decisive):
+    best = max(sorted(piece.places), key=share, default=piece.decisive)
+    if share(best) < _SEEN or share(best) <= share(piece.decisive):
         return piece
     return replace(piece, decisive=best)
 
@@ -150,10 +151,11 @@ def _alike(one: frozenset[int], other: frozenset[int]) -> bool:
 
 
 def _in_order(pieces: Sequence[Piece], passages: Sequence[Passage], what: Asked) -> list[Piece]:
-    """In the order of the book; but a definition comes first, and the sides of a comparison as they were named."""
+    """In the order of the book; but what is in one place comes first, and the sides of a comparison as they were
+    named."""
     if what.sides:
         return list(pieces)
-    first = pieces[:1] if what.wanted in ("definition", "simpler", "translation") else pieces[:0]
+    first = pieces[:1] if what.wanted in _BEST_FIRST else pieces[:0]
 
     def place(piece: Piece) -> tuple[object, ...]:
         return *book_order(passages[piece.decisive[0]].chunk), min(piece.places)

@@ -27,7 +27,7 @@ from quoth.ask.fuse import (
 )
 from quoth.ask.read import Remembering, asks, in_order, read_best
 from quoth.ask.spans import SILENT, Spans
-from quoth.ask.suited import opening_for, suits
+from quoth.ask.suited import meaning_asked, opening_for, suits
 from quoth.domain import (
     Candidate,
     Chunk,
@@ -43,11 +43,13 @@ from quoth.domain import (
 )
 from quoth.errors import IndexUnavailable
 from quoth.ports import BookView, ChunkIndex, Embedder, Reader, TokenCounter, within
+from quoth.text.definitions import mark_of
 from quoth.text.terms import ContentTerm, Pair, query_pairs, query_terms, query_weights
 
 INDEX_SECONDS = 10.0  # how long to wait for the index
 
 _DEPTH = 50  # entries of each rank list: enough for the second look after duplicates are gone
+_EXPLAINING = 12  # passages that may explain what is asked about
 _ATTEMPTS = 3  # in case the book is published between finding and reading
 _SAME_PAGE = 0.3  # added to the score of a passage on the page that the conversation is about
 _HEADS = 10  # entries of each rank list that a trace shows
@@ -170,16 +172,22 @@ class Retriever:
     async def _look(self, wanted: _Wanted, asked: PreparedQuery, vector: Vector, view: BookView) -> _Looked:
         depth, compared = max(_DEPTH, wanted.limit), max(COMPARED, wanted.limit)
         hits = await view.search(IndexQuery(vector, asked.sparse, wanted.filters, depth, wanted.count))
+        explaining = await _explaining(view, asked, vector, wanted.filters)
         rarity = await view.idf(asked.term_ids)
         full = idf_of_all(asked.words, rarity, hits.size)
         dense, sparse = _scores(hits.dense), _scores(hits.sparse)
         scale = scale_of(dense, absolute=self._calibration is not None)
 
+        floor = sparse[-1][1] if len(sparse) >= depth else 0.0
+        known = {key for key, _ in (*dense, *sparse)}
+        sparse += [(key, floor) for key in explaining if key not in known]
         scored = fuse(dense, sparse, ceiling=ceiling(asked.sparse, full), depth=depth, scale=scale)
+        scored = _with_near(scored, explaining)
         chunks = await _read(view, scored, compared)
         pairs = pair_weights(asked.pairs, full, hits.size)
         paired = with_pairs(_unique(scored, chunks), pairs, lambda key: chunks[key].shown)
-        suited = suits(asked.phrase or asked.readable, asked.words, full, {one.key: chunks[one.key] for one in paired})
+        seen = {one.key: chunks[one.key] for one in sorted(paired, key=lambda one: one.key not in explaining)}
+        suited = suits(asked.phrase or asked.readable, asked.words, full, seen)
         near = sorted(paired, key=lambda one: -one.score - suited[one.key])[:compared]
         vectors = await view.dense_vectors([one.key for one in near])
         ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks, suited)
@@ -221,6 +229,23 @@ class Retriever:
     async def _prepare(self, query: str) -> PreparedQuery:
         tokens = self._embedder.tokens
         return await asyncio.to_thread(prepare, query, tokens) if len(query) > _LONG_QUERY else prepare(query, tokens)
+
+
+async def _explaining(view: BookView, asked: PreparedQuery, vector: Vector, filters: Filters) -> list[str]:
+    """Passages that explain what the query asks the meaning of, if it does: the word may be in a hundred others."""
+    subject = meaning_asked(asked.phrase or asked.readable)
+    mark = mark_of(subject) if subject else None
+    if mark is None:
+        return []
+    hits = await view.search(IndexQuery(vector, TermWeights((mark,), (1.0,)), filters, _EXPLAINING))
+    return [hit.chunk_id for hit in hits.sparse]
+
+
+def _with_near(scored: Sequence[Scored], keys: Collection[str]) -> list[Scored]:
+    """These candidates among those that are read, whatever their scores."""
+    far = [one for one in scored[READ_FOR_PAIRS:] if one.key in keys]
+    kept = READ_FOR_PAIRS - len(far)
+    return [*scored[:kept], *far, *(one for one in scored[kept:] if one not in far)]
 
 
 async def _read(view: BookView, scored: Sequence[Scored], wanted: int) -> dict[str, Chunk]:

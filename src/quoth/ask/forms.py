@@ -16,6 +16,7 @@ from quoth.ask.asked import Asked, Wanted
 from quoth.ask.blocks import Block, Layout
 from quoth.ask.expand import LEANING, about_the_text
 from quoth.ask.kinds import Holds
+from quoth.text.definitions import without_its_kind
 from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids
 
 
@@ -50,6 +51,11 @@ _DEFINES = re.compile(
     r"\s(?:is|are|means|refers? to|describes?|stands? for|denotes?|defines?|represents?|provides?|lets?|allows?)\s"
     r"|\s[—–:-]\s|:\**\s|\n:[ \t]"
 )
+# "A signature wraps the arguments of …"
+_DOES = re.compile(
+    r"\W*(?:an?\s|the\s)?\s*((?:[\w.'’`-]+\s+){1,4}?)[a-z]+s\s+(?:the|an?|all|every|each|its|your|one|several|two|how|what|which)\b",
+    re.IGNORECASE,
+)
 _WHICH_IS = re.compile(
     r"[*_`]*,\s+(?:which|that|who)\s+(?:is|are|means?|refers?|describes?|stands?|lets?|allows?|holds?)\b"
 )
@@ -66,15 +72,27 @@ _EXERCISE = re.compile(
 )
 _SUMMARY = re.compile(r"\b(?:summary|recap|in short|overview|key (?:points|takeaways)|conclusions?|tl;?dr)\b", re.I)
 _GLOSSARY = re.compile(r"\b(?:glossary|terminology|terms|definitions|vocabulary)\b", re.IGNORECASE)
+# "Default: 4.", "Type: int", "New in version 3.1": said before a setting is explained.
+_LABELLED = re.compile(
+    r"\W*(?:(?:defaults?(?: values?)?|types?|since|values?|required|optional|status|scope|aliases)\s*[:=]"
+    r"|(?:new|added|changed|deprecated|available) (?:in|since)\b(?: version)?)\W*(?:\S+\s*){0,4}\Z",
+    re.IGNORECASE,
+)
 _BRACKETED = re.compile(r"\s*\([^)]*\)\s*\Z")
 _EMPHASISED = re.compile(r"(?<![*_])([*_]{1,3})(?=\S)([^*_\n]{2,60}?)(?<=\S)\1(?![*_])")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
+_ROLE = re.compile(r":[a-zA-Z][\w:+-]*:(?=`)")  # of reStructuredText: it says what kind of name follows
 _WORD = re.compile(r"[\w'’-]+")
 _VERB = re.compile(r"\b(?:is|are|was|has|have|can|will|do|does|must|should|need|needs)\b", re.IGNORECASE)
 _SUBORDINATE = frozenset(
     "because when if while although though since as after before unless where whether how why what but so".split()  # noqa: SIM905
 )
 _DIGITS = re.compile(r"\d")
+_LINK = re.compile(
+    r"\*{0,2}(?:\[[^\]]+\](?:\([^()\s]*\)|\[[^\]]*\])|:[\w:+-]+:`[^`]+`|`[^`]+`_{1,2}|<a\b.*</a>)\*{0,2}[.,;]?",
+    re.IGNORECASE,
+)
+_MANY = 5  # links in a row
 _NAMED_SECTION = 0.2
 _LONG_CODE = 120  # words: a longer example is too much to read at once
 _LONGEST_OPENING = 3  # words that may come before the term at the start of a sentence
@@ -148,7 +166,15 @@ def _list(sought: Sought, here: Layout, position: int, text: str) -> float:
     following = _announced(sought, here, position)
     if following and following.kind != "code":
         return 0.4
-    return 0.3 if here.block(position).kind in ("list", "table") else 0.0
+    block = here.block(position)
+    if block.kind == "list" and _only_links(here, block):
+        return -0.2  # a table of contents; its items name other pages
+    return 0.3 if block.kind in ("list", "table") else 0.0
+
+
+def _only_links(here: Layout, block: Block) -> bool:
+    items = [here.text(at) for at in block.positions if at in here.opens]
+    return len(items) >= _MANY and sum(_LINK.fullmatch(item.strip()) is not None for item in items) > 0.8 * len(items)
 
 
 def _value(sought: Sought, here: Layout, position: int, text: str) -> float:
@@ -201,16 +227,21 @@ def heading_of(here: Layout) -> str:
 
 
 def _first_paragraph(here: Layout) -> Block | None:
-    return next((block for block in here.blocks if block.kind == "paragraph"), None)
+    """The first that says something: not only a default or a version."""
+    found = [block for block in here.blocks if block.kind == "paragraph"]
+    return next((block for block in found if not _LABELLED.match(here.text(block.first))), found[0] if found else None)
 
 
 def _names_term(sought: Sought, here: Layout) -> bool:
     """Whether a heading says the term and nothing else; what it has in brackets does not count. An entry of a glossary
     may be a part of the term: a *QoS profile* is explained under *QoS*."""
-    heading = term_ids(_BRACKETED.sub("", heading_of(here)))
+    named = _BRACKETED.sub("", heading_of(here))
+    heading, asked = term_ids(named), _BRACKETED.sub("", sought.asked.subject)
     if not sought.subject or not heading:
         return False
-    if heading in (sought.subject, term_ids(_BRACKETED.sub("", sought.asked.subject))):
+    if heading in (sought.subject, term_ids(asked)) or term_ids(without_its_kind(named)) == term_ids(
+        without_its_kind(asked)
+    ):
         return True
     part = heading < sought.subject and bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
     return part and sought.share(heading) >= _PART_OF_TERM
@@ -237,7 +268,10 @@ def _explains_aside(sought: Sought, text: str) -> float:
 
 def _defines(sought: Sought, text: str) -> float:
     """The words asked about come before the verb; the fewer other words do, the more this is their meaning."""
-    said = _ASIDE.sub("", text)
+    said = _ASIDE.sub("", _ROLE.sub("", text))
+    does = _DOES.match(said)
+    if does and sought.subject and term_ids(does[1]) == sought.subject:
+        return 0.25
     verb = _DEFINES.search(said)
     head = said[: verb.start()] if verb else said.strip("| ").split("|")[0] if said.startswith("|") else ""
     words = _WORD.findall(head)

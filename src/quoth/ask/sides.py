@@ -20,6 +20,13 @@ from quoth.text.terms import ContentTerm, names_something, query_terms, term_ids
 
 _BOTH = 0.75  # share of each side's words that a block needs to be a comparison
 
+# What sets two things apart, and what only names them together ("both soft and hard limits").
+_CONTRASTS = re.compile(
+    r"\b(?:whereas|while|but|unlike|instead|however|rather|contrast|differ\w*|than|not|only|other)\b|n['’]t\b|[:;]\s",
+    re.IGNORECASE,
+)
+_ALIKE = re.compile(r"\bboth\b", re.IGNORECASE)
+
 Side = Sequence[ContentTerm]
 
 
@@ -83,8 +90,10 @@ def _with_both(
 def _faces_off(here: Layout, block: Block, sides: Sequence[Side]) -> float:
     """A sentence compares two things if it names both, a table if each has a column or a row of its own."""
     if block.kind != "table":
-        both = (all(_share(side, here.text(at)) >= _BOTH for side in sides) for at in block.positions)
-        return 0.1 if any(both) else 0.0
+        said = (here.text(at) for at in block.positions)
+        both = [text for text in said if all(_share(side, text) >= _BOTH for side in sides)]
+        contrast = any(_CONTRASTS.search(text) and not _ALIKE.search(text) for text in both)
+        return 0.25 if contrast else 0.1 if both else 0.0
     first_cells = [here.text(at).strip("| ").split("|")[0] for at in block.positions if here.units[at].kind == "row"]
     columns = here.header(block.first).split("\n")[0].split("|")
     for cells in (first_cells, columns):

@@ -39,12 +39,15 @@ _RECORD_HEADING = re.compile(rf"\W*(?:{_CHANGES}|{_PROJECT})\W*", re.IGNORECASE)
 # "0.33.0 (December 1, 2023)", "v2.1", "Version 2": a number with words after it ("3.1 Variables") is that of a chapter.
 _VERSION = re.compile(r"\W*(?:(?:version|release) \d.*|v?\d+\.\d+[\w.-]*(?:\W*\(.*)?)", re.IGNORECASE)
 _ASKS_FOR_RECORDS = re.compile(
-    r"\b(?:changes?|changed|changelogs?|releases?|released|versions?|new|newest|latest|since|histor\w+|news|blogs?"
+    r"\b(?:changes?|changed|changelogs?|releases?|released|new|newest|latest|since|histor\w+|news|blogs?"
     r"|announc\w+|migrat\w+|upgrad\w+|updat\w+|added|removed|renamed|deprecat\w+|break(?:s|ing)|still|longer"
     r"|acknowledge?\w*|credits?|sponsor\w*|contribut\w+|licen[cs]\w+|maintain\w*|who|donat\w+|communit\w+)\b"
     r"|\b(?:in|from|to|before|after|with) v?\d|\d\.\d",
     re.IGNORECASE,
 )
+_VERSIONS = re.compile(r"\bversions?\b", re.IGNORECASE)
+# "Which Python versions are supported?" is answered where the book says what one needs today.
+_NEEDS = re.compile(r"\b(?:support\w*|requir\w+|compatib\w+|need(?:s|ed)?|works? with|runs? on)\b", re.IGNORECASE)
 _OPENINGS = frozenset(
     ("index", "readme", "introduction", "intro", "overview", "why", "about", "home", "getting-started")
 )
@@ -53,8 +56,8 @@ _OPENINGS = frozenset(
 def suits(
     question: str, words: Sequence[ContentTerm], idf: Mapping[int, float], chunks: Mapping[str, Chunk]
 ) -> dict[str, float]:
-    """`chunks`: best first."""
-    wants_records = _ASKS_FOR_RECORDS.search(question) is not None
+    """`chunks`: those that may explain something first, then best first."""
+    wants_records = _asks_for_records(question)
     found = {
         key: _BESIDE_THE_SUBJECT if not wants_records and is_record(chunk) else 0.0 for key, chunk in chunks.items()
     }
@@ -69,15 +72,27 @@ def suits(
     return found
 
 
+def _asks_for_records(question: str) -> bool:
+    if _ASKS_FOR_RECORDS.search(question):
+        return True
+    return _VERSIONS.search(question) is not None and _NEEDS.search(question) is None
+
+
+def meaning_asked(question: str) -> str:
+    """Of what the question asks the meaning; empty if it asks for something else."""
+    what = asked(question)
+    return what.subject if what.wanted == "definition" else ""
+
+
 def opening_for(question: str, terms: Sequence[QueryTerm], size: int) -> str:
     """What to look for if the question asks what the book as a whole is about: its subject is on every page, and the
     page that introduces it is no nearer to the question than any other. Empty for all other questions, and for a book
     with so few passages (`size`) that all of them are looked at anyway."""
-    what = asked(question)
-    subject = term_ids(what.subject) if what.wanted == "definition" else frozenset[int]()
+    about = meaning_asked(question)
+    subject = term_ids(about)
     everywhere = {term.id for term in terms if term.in_book and term.idf < _IN_A_QUARTER_OF_THE_BOOK}
     wanted = subject and subject <= everywhere and size > _SMALL
-    return f"introduction overview of {what.subject}" if wanted else ""
+    return f"introduction overview of {about}" if wanted else ""
 
 
 def is_record(chunk: Chunk) -> bool:
@@ -91,7 +106,8 @@ def is_record(chunk: Chunk) -> bool:
 
 def _explains(sought: Sought, chunk: Chunk) -> float:
     here = layout(chunk)
-    quotable = (at for at, unit in enumerate(here.units) if unit.kind in ("prose", "item", "row"))
-    said = (defining(sought, here, at, here.text(at)) for at in quotable)
-    best = min(_DEFINES_MOST, _DEFINES * max(said, default=0.0))
+    quotable = [at for at, unit in enumerate(here.units) if unit.kind in ("prose", "item", "row")]
+    if not quotable:
+        return _BESIDE_THE_SUBJECT  # a heading, or a page that is made from code
+    best = min(_DEFINES_MOST, _DEFINES * max(defining(sought, here, at, here.text(at)) for at in quotable))
     return best + (_OPENS if best and PurePosixPath(chunk.source_file).stem.lower() in _OPENINGS else 0.0)

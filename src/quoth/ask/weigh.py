@@ -19,11 +19,15 @@ from quoth.ask.forms import Sought, explains_heading, fit, heading_of
 from quoth.ask.kinds import kind_asked
 from quoth.ask.quotes import Place
 from quoth.ask.references import LIGHT
-from quoth.domain import Evidence, Passage
+from quoth.domain import Evidence, Passage, Reading
+from quoth.text.sentences import Sentence
 from quoth.text.terms import ContentTerm, query_terms, term_ids
 
 READER_WEIGHT = 1.0  # of the share of the answer that the reader sees in a sentence, relative to the cover of its words
 DEFINING_WEIGHT = 0.5  # the same for a definition: its form says more, and the reader has learned from few
+# In the first passage it also counts how much more the reader sees here than in its other sentences: even where it
+# doubts that the passage answers, it often knows where the answer would be.
+AMONG_WEIGHT = 0.5
 
 _ORDINARY_IDF = 3.0  # for a term whose rarity was not measured
 _CARRIED = 1 / 2  # total weight of the words carried over from the conversation: they say where, not what
@@ -32,13 +36,14 @@ _HEARD = 0.3  # taken off a sentence that was just quoted: a follow-up seldom as
 _NEAR = 1 / 3  # weight of the words around a sentence …
 _NEAR_BLOCK = 0.6  # … and of those around code, a list or a table that is asked for: they have few words of their own
 # The reader finds an answer that is in one place; of steps, lists and comparisons it finds only a part.
-_ONE_PLACE: tuple[Wanted, ...] = ("definition", "value", "why", "fact")
+ONE_PLACE: tuple[Wanted, ...] = ("definition", "value", "why", "fact")
 _FORM_WORDS = LIGHT | term_ids(
     "step command difference reason list way example code snippet sample syntax definition meaning overview summary"
 )
 _CODE_SPAN = re.compile(r"`+[^`]*`+")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _MACRO = re.compile(r"\s*\{\{[^{}]*\}\}\s*")
+_VERSION = re.compile(r"\s*v?\d+(?:\.\d+)+\s*")
 _LOOKS_LIKE_MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?![(:])")
 
 
@@ -120,15 +125,21 @@ def candidates(
             cover = _cover(held, here, position, above, before)
             score = held.known * cover + prior + fit(held.sought, here, position)
             score += 0.15 * held.expansion.fits(rank, position)
-            if passage.reading is not None and held.asked.wanted in _ONE_PLACE:
+            if passage.reading is not None and held.asked.wanted in ONE_PLACE:
                 weight = DEFINING_WEIGHT if held.asked.wanted == "definition" else READER_WEIGHT
-                score += weight * passage.reading.share(unit.start, unit.end)
+                score += weight * seen(passage.reading, unit, first=rank == 0)
             before = ids
             if any(text in quote for quote in evidence.previous_quotes):
                 score -= _HEARD
             excluded = any(text in quote for quote in evidence.exclude_quotes)
             if not excluded and (unit.kind == "code" or quotable(text)):
                 yield Candidate(score, (rank, position), ids, text, cover)
+
+
+def seen(reading: Reading, unit: Sentence, *, first: bool) -> float:
+    """How much of the answer the reader sees in a sentence."""
+    share = reading.share(unit.start, unit.end)
+    return share + AMONG_WEIGHT * share / reading.whole() if share and first else share
 
 
 def _cover(held: Weighing, here: Layout, position: int, above: frozenset[int], before: frozenset[int]) -> float:
@@ -200,8 +211,9 @@ def readable(places: Iterable[Place], layouts: Sequence[Layout]) -> set[Place]:
 
 
 def quotable(text: str) -> bool:
-    """A bracketed number would be mistaken for a citation; a macro, or HTML with a few words in it, says nothing."""
+    """A bracketed number would be mistaken for a citation; a macro, HTML with a few words in it, or the version since
+    which something exists says nothing."""
     said = _CODE_SPAN.sub("", text)
-    if _LOOKS_LIKE_MARKER.search(said) or _MACRO.fullmatch(said):
+    if _LOOKS_LIKE_MARKER.search(said) or _MACRO.fullmatch(said) or _VERSION.fullmatch(text):
         return False
     return "<" not in said or 2 * sum(map(len, _TAG.findall(said))) <= len(said)

@@ -29,3 +29,7 @@ class Reading:
     def share(self, start: int, end: int) -> float:
         """How much of the answer is between two places of the passage."""
         return sum(w for (a, b), w in zip(self.places, self.weights, strict=True) if start <= a and b <= end)
+
+    def whole(self) -> float:
+        """How much of the answer is anywhere in the passage; the rest is "not here"."""
+        return sum(self.weights)

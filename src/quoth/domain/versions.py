@@ -8,4 +8,4 @@ that reading them does not load the code that splits.
 __version__ = "0.1.0"
 
 CHUNKER_VERSION = "8"
-TERMS_VERSION = "terms-1"
+TERMS_VERSION = "terms-2"

@@ -14,7 +14,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Collection, Container
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from hashlib import blake2s
@@ -106,6 +106,14 @@ def passage_weights(text: str) -> TermWeights:
     return TermWeights(
         ids=tuple(ordered), weights=tuple(counts[term] * (K1 + 1.0) / (counts[term] + norm) for term in ordered)
     )
+
+
+def with_marks(weights: TermWeights, marks: Collection[int]) -> TermWeights:
+    """With terms that are not words of the text."""
+    known = dict(zip(weights.ids, weights.weights, strict=True))
+    known |= {mark: 1.0 for mark in marks if mark not in known}
+    ordered = sorted(known)
+    return TermWeights(ids=tuple(ordered), weights=tuple(known[term] for term in ordered))
 
 
 def query_weights(text: str) -> TermWeights:

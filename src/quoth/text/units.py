@@ -17,6 +17,7 @@ from quoth.text.asciidoc import parse_asciidoc
 from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMBER, TITLE, delimiter
 from quoth.text.blocks import Block, Stretch, UnitKind, leaves
 from quoth.text.rst import parse_rst
+from quoth.text.rst_directives import SILENT_ARGUMENT
 from quoth.text.rst_tables import Row, lost_borders, table_rows
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -32,6 +33,8 @@ _RST_BETWEEN = re.compile(
     r"|\.\.[ \t]+[\w:+-]+::(?:[ \t][^\r\n]*)?(?:\r?\n[ \t]+:[\w-]+:[^\r\n]*)*)[ \t]*$",
     re.M,
 )
+_RST_NAME = re.compile(r"\.\.[ \t]+([\w:+-]+)::")
+_RST_OPTIONS = re.compile(r"(?:\r\n?|\n)[ \t]+:[\w-]+:(?:[ \t][^\r\n]*)?(?=\r|\n|\Z)")
 # A statement, a call, a comment, a prompt, a tag or a bracket; not a sentence, a directive or a field.
 _CODE_LINE = re.compile(
     r"^(?!\s*(?:\.\. |:\w+:|[-*+] |\w+\.\s))\s*(?:[#$>]|//|@\w|<[/!\w]|[)\]}]|['\"]{1,3}\s*$"
@@ -127,14 +130,20 @@ def _rst_leaf(text: str, block: Block, start: int, kind: UnitKind) -> Iterator[S
     if block.kind in ("code", "fence", "heading"):
         head = _RST_HEAD.match(text, start, block.end)
         yield head.end() if head else start, block.end, "heading" if block.kind == "heading" else "code"
-    elif block.kind == "html":
+    elif block.kind == "html" or _says_nothing(_RST_NAME.match(text, start, block.end)):
         return  # `.. raw:: html`: nobody reads tags
     elif block.kind == "table":
         for number, row in enumerate(table_rows(text, block.start, block.end)):
             yield row.start, row.end, "header" if row.header and not number else "row"
     else:
         mark = _RST_MARKS[kind].match(text, start, block.end)
-        yield from _rst_words(text, mark.end() if mark else start, block.end, kind)
+        options = _RST_OPTIONS.search(text, start, block.end) if text.startswith("..", start) else None
+        yield from _rst_words(text, mark.end() if mark else start, options.start() if options else block.end, kind)
+
+
+def _says_nothing(directive: re.Match[str] | None) -> bool:
+    """Its argument names a file, or code from which Sphinx writes text that is not here (`automodule`)."""
+    return directive is not None and (directive[1].startswith("auto") or directive[1] in SILENT_ARGUMENT)
 
 
 def _rst_words(text: str, start: int, end: int, kind: UnitKind) -> Iterator[Stretch]:

@@ -1,0 +1,74 @@
+"""What a passage explains, as terms of its own: a question about the meaning of a word finds the passage that explains
+it, although a hundred others repeat the word.
+
+In: the plain text of a passage, its raw text and its heading. Out: one id for each name that is explained there: by a
+sentence ("celery beat is a scheduler"), by an entry in bold, by a glossary, or because the passage opens the section
+of that name. In a question the same id stands for the name that is asked about. Whether a sentence is a good
+definition is decided elsewhere (`quoth.ask.forms`); here it is enough that it may be one. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2s
+
+from quoth.text.terms import query_terms
+
+_LONGEST = 4  # words of a name
+_WORDS = r"[^\s.,;:!?()|]+(?:[ \t]+[^\s.,;:!?()|]+){0,5}?"
+_SENTENCE = re.compile(
+    rf"(?:^|(?<=[.!?:] ))\W{{0,3}}(?:(?:An?|The|In [\w. ]{{2,20}}, an?)\s+)?"
+    rf"(?P<name>{_WORDS})(?:\s*\([^()\n]{{1,60}}\))?\s+"
+    r"(?:(?:is|are)\s+(?:(?:simply|just|basically|essentially|also|now|actually)\s+)?"
+    r"(?:an?|the|any|one|some|what|how|where|when|used|called)\b"
+    r"|means?\b|refers? to\b|stands? for\b|denotes?\b|represents?\b|describes?\b|defines?\b|wraps?\b"
+    r"|(?:lets|allows) you\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_IN_BOLD = re.compile(
+    r"^[ \t>]*(?:[-*+][ \t]+)?(\*\*|__|``?)(?P<name>[^*_`\n]{2,60})\1[ \t]*(?:\([^()\n]*\)[ \t]*)?(?:[:—–]|-[ \t])",
+    re.MULTILINE,
+)
+_ENTRY = re.compile(r"^[ \t]*(?P<name>[^\s.:;][^.:;\n]{1,50})\n(?:[ \t]+\S|[ \t]*:[ \t])", re.MULTILINE)
+_GLOSSARY = re.compile(r"\b(?:glossary|terminology|terms|definitions|vocabulary)\b", re.IGNORECASE)
+_BRACKETED = re.compile(r"\s*\([^)]*\)\s*\Z")
+_POINTING = frozenset(
+    """
+    this that these those it they he she there here we you i what which who how when where why if because while although
+    note tip warning default type example following first second third next last result above below all each every both
+    either such one
+    """.split()  # noqa: SIM905 - as a list of quoted words it would be harder to read
+)
+# "the `acks_late` option": what kind of thing a name is says nothing about where it is explained.
+_ITS_KIND = re.compile(
+    r"\s+(?:(?:configuration|config|command|environment|data|keyword)\s+)?"
+    r"(?:settings?|options?|param(?:eter)?s?|arg(?:ument)?s?|flags?|functions?|methods?|class(?:es)?|commands?|modules?"
+    r"|packages?|attribut(?:e|es)|propert(?:y|ies)|variables?|fields?|keys?|keywords?|directives?|decorators?|macros?"
+    r"|hooks?|signals?|events?|types?|constants?|traits?|components?|headers?|files?|values?)[\s`*]*\Z",
+    re.IGNORECASE,
+)
+
+
+def without_its_kind(name: str) -> str:
+    """`acks_late` for "the acks_late option"; unchanged if nothing would be left."""
+    return _ITS_KIND.sub("", name) or name
+
+
+def mark_of(name: str) -> int | None:
+    """The id of a name that is explained; None for what is no name."""
+    words = query_terms(without_its_kind(_BRACKETED.sub("", name)))
+    if not 0 < len(words) <= _LONGEST:
+        return None
+    said = " ".join(str(one) for one in sorted(word.id for word in words))
+    return int.from_bytes(blake2s(f"explains {said}".encode(), digest_size=4).digest(), "big")
+
+
+def explained_in(plain: str, raw: str, heading: str, above: str = "") -> frozenset[int]:
+    """`heading`: of the section that the passage opens, empty if it opens none; `above`: its other headings."""
+    names = [heading] if heading else []
+    names += [found["name"] for found in _SENTENCE.finditer(plain)]
+    names += [found["name"] for found in _IN_BOLD.finditer(raw)]
+    if _GLOSSARY.search(f"{heading} {above}"):
+        names += [found["name"] for found in _ENTRY.finditer(raw)]
+    marks = (mark_of(name) for name in names if name.split()[0].lower() not in _POINTING)
+    return frozenset(mark for mark in marks if mark is not None)
