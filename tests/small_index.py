@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from quoth.chunks.weights import chunk_weights
 from quoth.domain import Fingerprint, IndexedChunk
 from quoth.testing.embedder import FakeEmbedder
 from quoth.testing.index import MemoryIndex
-from quoth.text.terms import TERMS_VERSION, passage_weights
+from quoth.text.terms import TERMS_VERSION
 from samples import TickingClock, chunk
 
 
@@ -13,13 +14,12 @@ async def an_index(embedder: FakeEmbedder, texts: dict[str, str]) -> MemoryIndex
     index = MemoryIndex(Fingerprint(embedder.name, embedder.dimensions, "test-1", TERMS_VERSION))
     now = TickingClock().now()
     vectors = await embedder.embed_passages(list(texts.values()))
+    chunks = [chunk(text, id=name, module=name, chunk_index=at) for at, (name, text) in enumerate(texts.items())]
     async with index.writer("book") as writer:
         await writer.put(
             [
-                IndexedChunk(
-                    chunk(text, id=name, module=name, chunk_index=at), vector, passage_weights(text), name, now, now
-                )
-                for at, ((name, text), vector) in enumerate(zip(texts.items(), vectors, strict=True))
+                IndexedChunk(one, vector, chunk_weights(one), one.id, now, now)
+                for one, vector in zip(chunks, vectors, strict=True)
             ]
         )
         await writer.publish()

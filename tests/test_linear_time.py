@@ -18,6 +18,7 @@ from quoth.ask.kinds import kind_asked
 from quoth.ask.redaction import redacted
 from quoth.ask.references import pointed_at, rules_of, without_pointing
 from quoth.ask.selection import evidence_of_selection, judge_selection
+from quoth.ask.suited import is_record
 from quoth.chunks.split import split
 from quoth.domain import Markup, Page
 from quoth.sources.asciidoc_includes import AsciidocIncludes
@@ -35,12 +36,14 @@ from quoth.sources.notebooks import notebook_text
 from quoth.sources.rst_includes import sphinx_includes
 from quoth.sources.sphinx_conf import read_conf
 from quoth.testing.embedder import FakeEmbedder
+from quoth.text.definitions import explained_in
 from quoth.text.markdown_inline import as_markdown as markdown_shown
 from quoth.text.markers import markers, renumbered, without_unfinished
 from quoth.text.rst_inline import as_markdown as rst_shown
 from quoth.text.rst_tables import lost_borders
 from quoth.text.sentences import sentences
 from quoth.text.terms import content_terms, passage_weights, query_pairs, query_weights, side_by_side
+from samples import chunk
 
 TOKENS = FakeEmbedder().tokens
 NOWHERE = Path("/nonexistent")
@@ -93,6 +96,8 @@ ENTRIES: dict[str, Read] = {
     "passage: sentences of rst": lambda text: sentences(text, markup="rst"),
     "passage: sentences of asciidoc": lambda text: sentences(text, markup="asciidoc"),
     "passage: sentences of myst": lambda text: sentences(text, markup="myst"),
+    "passage: what it explains": lambda text: explained_in(text, text, text),
+    "passage: a record of changes": lambda text: is_record(chunk(f"- {text}")),
     "passage: shown": lambda text: (markdown_shown(text, text), rst_shown(text), lost_borders(text)),
     "answer: markers": lambda text: (markers(text), without_unfinished(text), renumbered(text, (1, 2, 3))),
     "answer: claims": claims,
@@ -245,6 +250,8 @@ LONGER = dict.fromkeys(("asciidoc", "markdown", "mdx", "myst"), 4 * SMALL)
 KNOWN = (
     *(("question: terms", unit) for unit in (".", "/", "@", "$~")),
     *(("selection", unit) for unit in (".", "`")),
+    *(("passage: what it explains", unit) for unit in ("(", "a ", "**", "- **a", "a\n", "(a) ")),
+    *(("passage: a record of changes", unit) for unit in ("[]", "[", "``", "**")),
     *(("answer: claims", unit) for unit in ("- a\n", "|a|\n")),
     *(("markdown", unit) for unit in ("# a" + " " * 50 + "b\n", "# a\n\nb\n\n", "# <a id=\n", "`")),
     *(("mdx", unit) for unit in ("{/*", "<a ")),

@@ -74,6 +74,8 @@ RECORDS = [
     chunk("Middleware is paid for by them.", id="thanks", heading_path=("Sponsors",)),
     chunk("Middleware has moved.", id="guide-to-2", source_file="docs/migration-v2.md"),
     chunk("Middleware has moved.", id="v", heading_path=("Version 2.1: middleware",)),
+    chunk("Middleware has moved.", id="history", source_file="docs/versionhistory.rst"),
+    chunk("- Added middleware\n- [routes] Fixed a loop\n- **API:** Dropped `run`", id="items", source_file="docs/1.md"),
 ]
 GUIDES = [
     chunk("Add middleware to routes.", id="guide", source_file="docs/middleware.md"),
@@ -84,6 +86,11 @@ GUIDES = [
     chunk("Add middleware to routes.", id="sentence", heading_path=("Changes of middleware", "V8 engine")),
     chunk("Add middleware to routes.", id="subject", source_file="docs/database/migrations.md"),
     chunk("Add middleware to routes.", id="past", source_file="docs/history/news-of-robots.md"),
+    chunk(
+        "- Added middleware runs first\n- Order counts\n- Fixed routes come\n- Dropped ones too\n- Two more\n- Last",
+        id="facts",
+    ),
+    chunk("- Fixed middleware stays\n- Added middleware runs", id="few"),
 ]
 
 
@@ -139,3 +146,17 @@ async def test_the_opening_of_the_book_is_found() -> None:
     evidence = await Retriever(index, embedder).find("What is Quay?", book_id="book")
     assert evidence.passages[0].chunk.id == "first"
     assert [one.text for one in evidence.terms] == ["Quay"]
+
+
+async def test_a_passage_is_found_by_what_it_explains_although_a_hundred_repeat_the_word() -> None:
+    embedder = FakeEmbedder()
+    texts = {f"used{at}": f"Start broker {at}, then stop that broker." for at in range(120)}
+    texts["explained"] = (
+        "A broker is a server that hands messages over, one by one, to a worker that is ready for more."
+    )
+    index = await an_index(embedder, texts)
+    retriever = Retriever(index, embedder)
+    found = await retriever.find("What is a broker?", book_id="book", limit=20)
+    assert "explained" in [passage.chunk.id for passage in found.passages]
+    used = await retriever.find("How do I start the broker?", book_id="book", limit=20)
+    assert "explained" not in [passage.chunk.id for passage in used.passages]

@@ -78,7 +78,7 @@ _LABELLED = re.compile(
     r"|(?:new|added|changed|deprecated|available) (?:in|since)\b(?: version)?)\W*(?:\S+\s*){0,4}\Z",
     re.IGNORECASE,
 )
-_BRACKETED = re.compile(r"\s*\([^)]*\)\s*\Z")
+_BRACKETED = re.compile(r"(?<!\s)\s*\([^()]*\)\s*\Z")
 _EMPHASISED = re.compile(r"(?<![*_])([*_]{1,3})(?=\S)([^*_\n]{2,60}?)(?<=\S)\1(?![*_])")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _ROLE = re.compile(r":[a-zA-Z][\w:+-]*:(?=`)")  # of reStructuredText: it says what kind of name follows

@@ -29,6 +29,7 @@ _IN_A_QUARTER_OF_THE_BOOK = 1.39  # idf: ln 4
 _CHANGES = (
     r"change[-_ ]?logs?|changes|release[-_ ]?notes?|releases|what[’']?s[-_ ]new|whatsnew|news|blogs?"
     r"|announcements?|announcing|migrating|migration(?:[-_ ]guides?)?|upgrading|upgrade(?:[-_ ]guides?)?"
+    r"|(?:version|release|change|revision)[-_ ]?history|history[-_ ]of[-_ ]changes"
 )
 _PROJECT = (
     r"acknowledge?ments?|credits|sponsors?(?:hip)?|backers|contribut(?:ing|ors?)|code[-_ ]of[-_ ]conduct|licen[cs]es?"
@@ -38,6 +39,15 @@ _RECORD_FILE = re.compile(rf"(?:\A|/)(?:{_CHANGES}|{_PROJECT})(?=\Z|[/.]|-v?\d)"
 _RECORD_HEADING = re.compile(rf"\W*(?:{_CHANGES}|{_PROJECT})\W*", re.IGNORECASE)
 # "0.33.0 (December 1, 2023)", "v2.1", "Version 2": a number with words after it ("3.1 Variables") is that of a chapter.
 _VERSION = re.compile(r"\W*(?:(?:version|release) \d.*|v?\d+\.\d+[\w.-]*(?:\W*\(.*)?)", re.IGNORECASE)
+# An entry of a change log under any name: "- Fixed a crash in …", "* Dropped support for …".
+_ITEM = re.compile(r"^[ \t]*[-*+•][ \t]+(\S[^\n]*)", re.MULTILINE)
+_CHANGE = re.compile(
+    r"(?>\[[^\]]{0,60}\]|`[^`]{1,60}`:?|\*\*[^*]{1,60}\*\*:?|\W)*+"  # never back: "[][][]…" has 2ⁿ readings
+    r"(?:added|fixed|fixes|changed|removed|dropped|deprecated|improved|updated|bumped|renamed|moved|backported|refactored"
+    r"|worked around|rewrote|reverted|restored|adjusted|corrected|resolved|reworked|introduced)\b",
+    re.IGNORECASE,
+)
+_FEW_CHANGES = 3
 _ASKS_FOR_RECORDS = re.compile(
     r"\b(?:changes?|changed|changelogs?|releases?|released|new|newest|latest|since|histor\w+|news|blogs?"
     r"|announc\w+|migrat\w+|upgrad\w+|updat\w+|added|removed|renamed|deprecat\w+|break(?:s|ing)|still|longer"
@@ -101,7 +111,15 @@ def is_record(chunk: Chunk) -> bool:
     return bool(
         _RECORD_FILE.search(chunk.source_file)
         or any(_RECORD_HEADING.fullmatch(heading) or _VERSION.fullmatch(heading) for heading in headings)
+        or _lists_changes(chunk.text)
     )
+
+
+def _lists_changes(text: str) -> bool:
+    """Most of the items say what was added, fixed or dropped."""
+    items = _ITEM.findall(text)
+    changes = sum(_CHANGE.match(item) is not None for item in items)
+    return changes >= _FEW_CHANGES and 2 * changes > len(items)
 
 
 def _explains(sought: Sought, chunk: Chunk) -> float:

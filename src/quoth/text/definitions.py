@@ -26,12 +26,12 @@ _SENTENCE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _IN_BOLD = re.compile(
-    r"^[ \t>]*(?:[-*+][ \t]+)?(\*\*|__|``?)(?P<name>[^*_`\n]{2,60})\1[ \t]*(?:\([^()\n]*\)[ \t]*)?(?:[:—–]|-[ \t])",
+    r"^[ \t>]*(?:[-*+][ \t]+)?(\*\*|__|``?)(?P<name>(?:(?!__)[^*`\n]){2,60})\1[ \t]*(?:\([^()\n]*\)[ \t]*)?(?:[:—–]|-[ \t])",
     re.MULTILINE,
 )
 _ENTRY = re.compile(r"^[ \t]*(?P<name>[^\s.:;][^.:;\n]{1,50})\n(?:[ \t]+\S|[ \t]*:[ \t])", re.MULTILINE)
 _GLOSSARY = re.compile(r"\b(?:glossary|terminology|terms|definitions|vocabulary)\b", re.IGNORECASE)
-_BRACKETED = re.compile(r"\s*\([^)]*\)\s*\Z")
+_BRACKETED = re.compile(r"(?<!\s)\s*\([^()]*\)\s*\Z")
 _POINTING = frozenset(
     """
     this that these those it they he she there here we you i what which who how when where why if because while although
@@ -41,7 +41,7 @@ _POINTING = frozenset(
 )
 # "the `acks_late` option": what kind of thing a name is says nothing about where it is explained.
 _ITS_KIND = re.compile(
-    r"\s+(?:(?:configuration|config|command|environment|data|keyword)\s+)?"
+    r"(?<!\s)\s+(?:(?:configuration|config|command|environment|data|keyword)\s+)?"
     r"(?:settings?|options?|param(?:eter)?s?|arg(?:ument)?s?|flags?|functions?|methods?|class(?:es)?|commands?|modules?"
     r"|packages?|attribut(?:e|es)|propert(?:y|ies)|variables?|fields?|keys?|keywords?|directives?|decorators?|macros?"
     r"|hooks?|signals?|events?|types?|constants?|traits?|components?|headers?|files?|values?)[\s`*]*\Z",
@@ -70,5 +70,5 @@ def explained_in(plain: str, raw: str, heading: str, above: str = "") -> frozens
     names += [found["name"] for found in _IN_BOLD.finditer(raw)]
     if _GLOSSARY.search(f"{heading} {above}"):
         names += [found["name"] for found in _ENTRY.finditer(raw)]
-    marks = (mark_of(name) for name in names if name.split()[0].lower() not in _POINTING)
+    marks = (mark_of(name) for name in names if _POINTING.isdisjoint(name.lower().split()[:1]))
     return frozenset(mark for mark in marks if mark is not None)
