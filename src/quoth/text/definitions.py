@@ -26,7 +26,8 @@ _SENTENCE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _IN_BOLD = re.compile(
-    r"^[ \t>]*(?:[-*+][ \t]+)?(\*\*|__|``?)(?P<name>(?:(?!__)[^*`\n]){2,60})\1[ \t]*(?:\([^()\n]*\)[ \t]*)?(?:[:—–]|-[ \t])",
+    r"^[ \t>]*(?:[-*+][ \t]+)?(\*\*|__|``?)(?P<name>(?:(?!__)[^*`\n]){2,60})\1[ \t]*(?:\([^()\n]*\)[ \t]*)?"
+    r"(?:[:—–]|-[ \t])",
     re.MULTILINE,
 )
 _ENTRY = re.compile(r"^[ \t]*(?P<name>[^\s.:;][^.:;\n]{1,50})\n(?:[ \t]+\S|[ \t]*:[ \t])", re.MULTILINE)
