@@ -30,7 +30,8 @@ from known_readings import KnownReadings
 from quoth.ask.calibration import Logistic
 from quoth.ask.check import check, checkable
 from quoth.ask.evidence import evidence
-from quoth.ask.support import FEATURES, READ, Source, analyse, features, fitted, verbatim
+from quoth.ask.grounds import Source, analyse
+from quoth.ask.support import FEATURES, READ, features, fitted, verbatim
 from quoth.domain import Citation, ReadingTask
 from quoth.evals import metrics
 from quoth.evals.calibrate import Floats, Mask, fit_logistic

@@ -10,7 +10,8 @@ import pytest
 from quoth.ask.check import GroundingPolicy
 from quoth.ask.doubts import Doubts
 from quoth.ask.evidence import MOST, evidence
-from quoth.ask.support import Source, analyse, fitted, support
+from quoth.ask.grounds import Source, analyse
+from quoth.ask.support import fitted, support
 from quoth.ask.writing import Writing
 from quoth.domain import Passage, Reading, ReadingTask
 from samples import chunk

@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Literal
 
 from quoth.ask.claims import Claim, claims, is_claim
+from quoth.ask.grounds import Source, analyse
 from quoth.ask.places import code_lines, locate, locate_code
 from quoth.ask.refusals import refuses
-from quoth.ask.support import Said, Source, analyse, support, unread, verbatim
+from quoth.ask.support import Said, support, unread, verbatim
 from quoth.domain import CheckedSentence, Citation, Grounding
 from quoth.text.offsets import end_in_file, start_in_file
 from quoth.text.terms import content_terms, term_ids

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quoth.ask.evidence import evidence
-from quoth.ask.support import Source, fitted
+from quoth.ask.grounds import Source
+from quoth.ask.support import fitted
 from quoth.domain import ReadingTask
 from quoth.ports import Reader
 

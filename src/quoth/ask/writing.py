@@ -19,9 +19,10 @@ from typing import Protocol
 from quoth.ask.check import NOTHING_SUPPORTED, GroundingPolicy, check_claim, check_claims, checkable, sources_of
 from quoth.ask.claims import Claim, claims, is_claim
 from quoth.ask.doubts import Doubts
+from quoth.ask.grounds import Source, analyse
 from quoth.ask.places import locate_code
 from quoth.ask.refusals import may_refuse, refusal_in, refuses
-from quoth.ask.support import Said, Source, analyse, unread
+from quoth.ask.support import Said, unread
 from quoth.domain import Citation, Draft, Grounding, Passage
 from quoth.ports import Reader
 from quoth.text.markers import Renumbering, markers, renumbered, without_markers, without_unfinished

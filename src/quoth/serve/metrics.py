@@ -23,8 +23,8 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quoth.ask.grounds import analyse
 from quoth.ask.spans import SILENT, Spans
-from quoth.ask.support import analyse
 from quoth.bootstrap import Quoth
 from quoth.domain import IndexStatus, IngestJob
 from quoth.domain.versions import __version__
