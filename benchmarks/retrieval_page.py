@@ -11,7 +11,8 @@ TITLES = {
     "dense": "MiniLM",
     "rrf": "reciprocal ranks of the two",
     "quoth_words": "Quoth, its words alone",
-    "quoth": "**Quoth**",
+    "quoth": "Quoth without its reader",
+    "quoth_read": "**Quoth**",
 }
 STAGES = {
     "embed": "embed the query",
@@ -61,8 +62,8 @@ def compared(data: Mapping[str, Any]) -> list[str]:
         "",
         f"On every set at least the better of BM25 and MiniLM: {above}.",
         "",
-        f"On average at least 0.02 above reciprocal ranks: {mean['quoth'] - mean['rrf']:+.3f} "
-        f"({mean['quoth']:.3f} against {mean['rrf']:.3f}).",
+        f"On average at least 0.02 above reciprocal ranks: {mean['quoth_read'] - mean['rrf']:+.3f} "
+        f"({mean['quoth_read']:.3f} against {mean['rrf']:.3f}; without the reader {mean['quoth']:.3f}).",
     ]
 
 
