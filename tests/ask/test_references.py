@@ -47,6 +47,8 @@ BEFORE = [
         ("How so?", "empty"),
         ("Tell me more", "empty"),
         ("an example?", "empty"),
+        ("What is a good way?", "empty"),
+        ("What is an alternative?", "relational"),
         ("go on", "empty"),
         ("What happened in 2015?", "empty"),
         ("What else is there?", "continuing"),
@@ -67,6 +69,9 @@ def test_a_question_that_points_back_is_recognised_by_its_rule(question: str, ru
     "question",
     [
         "What is OpenVLA?",
+        "What is an event?",
+        "what's a parameter",
+        "Who invented pizza?",
         "How do I open part one?",
         "Which format does colcon use?",
         "What is the odom frame?",

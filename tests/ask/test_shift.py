@@ -26,6 +26,12 @@ from quoth.text.terms import term_ids
         ("How long is Humble supported?", "And Jazzy?", "How long is Jazzy supported?"),
         ("How do I install it on Linux?", "ok, what about on Windows?", "How do I install it on Windows?"),
         ("How do I handle errors with Result?", "and with panic?", "How do I handle errors with panic?"),
+        ("How do I create a dataset?", "And a group?", "How do I create a group?"),
+        ("How do I define a model?", "And a foreign key?", "How do I define a foreign key?"),
+        ("How do I write a plugin?", "what about an app?", "How do I write an app?"),
+        ("How do I start tasks?", "and a nursery?", "How do I start a nursery?"),
+        ("what does converge do?", "and destroy?", "what does destroy do?"),
+        ("Show me an example of Tank", "and Store?", "Show me an example of Store"),
     ],
 )
 def test_the_new_thing_takes_the_place_of_the_old_one(before: str, question: str, meant: str) -> None:

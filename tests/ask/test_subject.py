@@ -24,6 +24,14 @@ from quoth.domain import CitedSource, PastTurn
         ("Which sensors publish data?", ["sensors"]),
         ("Which durability keeps the last message?", ["durability", "last message"]),
         ("How many legs does Spot have?", ["Spot"]),
+        ("What does converge do?", ["converge"]),
+        ("What compression filters are available?", ["compression filters"]),
+        ("What databases are supported?", ["databases"]),
+        ("Which of them is best for me?", []),
+        ("Can timeouts be cancelled?", ["timeouts"]),
+        ("How long does a timeout last by default?", ["timeout"]),
+        ("How do I do a join?", ["join"]),
+        ("Does it support Windows?", ["Windows"]),
         ("launch file parameters", ["launch file parameters"]),
         # A verb may be in it, and nothing around it shows where.
         ("Does a node publish messages?", []),
@@ -53,6 +61,28 @@ def test_without_a_phrase_that_reads_well_a_heading_of_the_last_answer_is_the_su
     asked = PastTurn("Does a node publish samples?", "The fast one. [1]", sources=sources)
     assert subject([asked], ["samples", "node"]) == "Dropped samples"
     assert subject([asked], ["node", "samples"]) == ""
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "What is supported?",
+        "Appendix: Creating a file",
+        "Reference",
+        "Usage example",
+        "How samples are lost",
+        "FAQ (old)",
+    ],
+)
+def test_a_heading_that_does_not_read_well_before_a_question_is_not_shown(heading: str) -> None:
+    asked = PastTurn("Does a node publish samples?", "The fast one. [1]", sources=(CitedSource(1, "a", "", heading),))
+    words = heading.split()
+    assert subject([asked], words) == ""
+
+
+def test_a_verb_that_is_rarer_than_its_thing_does_not_hide_the_thing() -> None:
+    assert subject([PastTurn("Where is the config stored?")], ["stored", "config"]) == "config"
+    assert subject([PastTurn("Does a node publish messages?"), PastTurn("What is a bag?")], ["publish", "bag"]) == ""
 
 
 def test_nothing_taken_over_is_no_subject() -> None:

@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 
 from quoth.ask.asked import asks_nothing
 from quoth.ask.instructions import Instruction, instruction_in
+from quoth.ask.items import named
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
 from quoth.ask.shift import turned, turns_to
 from quoth.ask.subject import subject
@@ -74,11 +75,21 @@ def rewrite(
     if asks_nothing(question):
         return SearchQuery(question)
     known = rarity or {}
-    history = [_by_object(turn) for turn in history if not asks_nothing(turn.question)]
+    said = [turn for turn in history if not asks_nothing(turn.question)]
+    history = [_by_object(turn) for turn in said]
     informed = _since_turn(informing(history, known, question), known)
     turns = _with_searches(informed, known, options)
-    past = _Past(history, turns, known, _rules(question, turns), pointed_at(question, history))
-    if past.pinned is None and (instead := turned(question, informed, known)):
+    if meant := named(question, [turn for turn in said if not turn.refused]):
+        rules = ("named",) if meant.listed else _rules(meant.question, turns)
+        query = _in_context(meant.question, _Past(history, informed, turns, known, rules, None), options)
+        shown = query.shown if "turn" in query.rules else meant.question
+        return replace(query, rules=tuple(dict.fromkeys(("named", *query.rules))), shown=shown)
+    past = _Past(history, informed, turns, known, _rules(question, turns), pointed_at(question, history))
+    return _in_context(question, past, options)
+
+
+def _in_context(question: str, past: _Past, options: FollowUpOptions) -> SearchQuery:
+    if past.pinned is None and (instead := turned(question, past.informed, past.rarity)):
         return SearchQuery(instead, ("turn", *past.rules), shown=instead)
     if past.pinned is None and not past.rules:
         return _alone(question)
@@ -99,7 +110,8 @@ class _Past:
     """What a follow-up goes back to."""
 
     history: Sequence[PastTurn]
-    turns: Sequence[PastTurn]  # those that tell what is meant, with all that was searched for them
+    informed: Sequence[PastTurn]  # those that tell what is meant
+    turns: Sequence[PastTurn]  # the same, with all that was searched for them
     rarity: Rarity
     rules: tuple[str, ...]
     pinned: CitedSource | None

@@ -18,9 +18,9 @@ from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 LIGHT = term_ids(
     """
     add answer anybody anyone anything article ask aspect become begin bit call case change come detail different
-    discuss do elaborate else end event everything exactly example expand explain fact find first give go good happen
-    help important include information interest interesting kind know last learn like look lot make matter mean
-    mention name need new next notable note occur ok okay old one part people person place point possible problem
+    discuss do elaborate else end event everything exactly example expand explain fact find first former give go good
+    happen help important include information interest interesting kind know last latter learn like look lot make matter
+    mean mention name need new next notable note occur ok okay old one part people person place point possible problem
     really say second see show something sort special specific start stuff take talk tell thank thing think third time
     try two type use want way well word work year
     """
@@ -35,6 +35,14 @@ RELATIONAL = term_ids(
     output parameter performance policy price pro program property purpose reaction reason relation requirement
     response result return risk role rule series setting show side size solution song step story syntax team tool
     tradeoff upside usage value version workaround
+    """
+)
+
+# Of these, those that nobody asks the meaning of: "What is an alternative?" asks for one to what was talked about.
+_ALWAYS_OF = term_ids(
+    """
+    advantage alternative benefit bit con consequence disadvantage downside drawback equivalent example good kind
+    opposite pro problem reason second sort thing third upside way workaround
     """
 )
 
@@ -91,6 +99,8 @@ _PHRASE = _any(
     r"\A\W*(?:in|on|at|by|for|from|with|without|under|of|to|as|any|like|before|after|during|until|since|between|through|into"
     r"|about|against|near|over|around|because)\b"
 )
+# "What is an event?" asks for a meaning, however common the word: an article that is not definite introduces a thing.
+_DEFINED = _any(r"\A\W*(?:(?:and|so|ok|but)\W+)?(?:what(?:['’]?s|\s+is)|define)\s+an?\s+([\w'’-]+)\W*\Z")
 _ASKING = _any(r"\A\W*(?:whose|which|what|who|when|why|how)\b")
 _VERB = _any(
     r"\b(?:is|are|was|were|be|been|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|to)\b",
@@ -125,6 +135,8 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
     """What in the question points back, by name; none when it makes sense alone."""
     if not history or len(question) > LONGEST_FOLLOW_UP or "\n" in question.strip():
         return ()  # a question of several lines brings along what it is about: "this program" is below it
+    if (defined := _DEFINED.match(question)) and not term_ids(defined[1]) & _ALWAYS_OF:
+        return ()
     words = query_terms(question)
     content = [word for word in words if word.id not in LIGHT]
     named = any(_is_name(word.text) for word in content)
@@ -134,7 +146,7 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
         "demonstrative": bool(_DEMONSTRATIVE.search(question)),
         "pro-form": bool(_PRO_FORM.search(question)),
         "opening": bool(_OPENING.match(question)) and len(words) <= 8,
-        "fragment": _is_fragment(question, named=named),
+        "fragment": len(content) <= 1 and _is_fragment(question, named=named),
         "empty": all(word.text.isdigit() for word in content),
         "relational": not named and _is_of_something(question, content),
         "existing": not named and _asks_for_any(question, content),
@@ -227,19 +239,19 @@ def _argued(question: str, words: Sequence[ContentTerm], said: frozenset[int]) -
 
 # --- pointing at a source ---------------------------------------------------------------------------------------------
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS = {word: number for words in (_ORDINALS, _CARDINALS) for number, word in enumerate(words, start=1)} | {
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: number for words in (ORDINALS, CARDINALS) for number, word in enumerate(words, start=1)} | {
     "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5
 }  # fmt: skip
 _SOURCE = r"(?:source|reference|citation|quotation|quote|passage|excerpt|result|link|footnote)"
 _PLACE = r"(?:page|section|chapter|lesson|part|paragraph)"
 _BY_NUMBER = _any(
-    rf"\b{_SOURCE}s?\s*(?:#|no\.?|number)?\s*\[?(\d{{1,2}}|{'|'.join(_CARDINALS)})\b(?!\s+\w+s\b)\]?",
+    rf"\b{_SOURCE}s?\s*(?:#|no\.?|number)?\s*\[?(\d{{1,2}}|{'|'.join(CARDINALS)})\b(?!\s+\w+s\b)\]?",
     r"(?<!\w)\[(\d{1,2})\]",
 )
 _BY_ORDINAL = _any(
-    rf"\b(?:the|your|its)\s+(?:very\s+)?({'|'.join(_ORDINALS)}|1st|2nd|3rd|[45]th|last|final|only)\s+(?:{_SOURCE}|one)\b"
+    rf"\b(?:the|your|its)\s+(?:very\s+)?({'|'.join(ORDINALS)}|1st|2nd|3rd|[45]th|last|final|only)\s+(?:{_SOURCE}|one)\b"
 )
 _FORMER = _any(r"\bthe\s+(former|latter)\b")
 _THAT_PLACE = _any(rf"\b(?:that|this|the\s+same)\s+(?:{_SOURCE}|{_PLACE})\b(?!\s+of\b)")

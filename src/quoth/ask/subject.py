@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from quoth.domain import PastTurn
 from quoth.text.terms import names_something, term_ids
@@ -16,21 +17,36 @@ from quoth.text.terms import names_something, term_ids
 _LONGEST = 6  # words of a phrase
 _TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w|[.,;:?!]")
 _DETERMINERS = {"a", "an", "the", "my", "your", "our", "their", "its", "this", "that", "these", "those", "each", "any"}
-_ACTORS = {"i", "you", "we", "they", "one", "to", "please", "let"}  # a verb follows
+_ACTORS = {"i", "you", "we", "they", "it", "one", "to", "please", "let"}  # a verb follows
 _AUXILIARIES = {"do", "does", "did", "can", "could", "should", "would", "will", "must", "may", "might"}  # subject, verb
 _ASKING = {"what", "which", "who", "where", "when"}
 _BEING = {"is", "are", "was", "were", "be"}
+_VERBS = _AUXILIARIES | _BEING | {"been", "has", "have", "had"}  # right behind a thing, they say something about it
+_BEFORE_BEING = _ASKING | {"why", "how", "and", "so", "but", "what's"}  # is, and then a thing
 _CONJUNCTIONS = {"when", "if", "because", "while", "that", "which", "whether", "why", "how"}
 _PREPOSITIONS = {"about", "after", "against", "at", "before", "between", "by", "during", "for", "from", "in", "into"}
 _PREPOSITIONS |= {"of", "on", "through", "to", "under", "until", "using", "versus", "vs", "with", "without"}
 _LEADING = _BEING | _PREPOSITIONS | _DETERMINERS  # a thing follows
 _AFTER_VERB = _DETERMINERS | _PREPOSITIONS | _CONJUNCTIONS | {"?", "."}
 _ENDS_IN_S = re.compile(r"[a-z]{2}(?<!s)s\Z")  # many things, or what one thing does
+_NO_PHRASE = re.compile(
+    r"[?!:;/|()\[\]]|\.(?=\s|\Z)|\A\W*(?:how|what|why|when|where|which|who|is|are|can|do|does)\b", re.IGNORECASE
+)
+# Headings that say what sort of text is below them, and not what it is about.
+_NO_TOPICS = term_ids(
+    """
+    api appendix basics changelog description example faq introduction notes overview reference summary tips tutorial
+    usage
+    """
+)
+_BY_DEFAULT = {("by", "default"), ("in", "general"), ("for", "example"), ("in", "total"), ("in", "practice")}
 _JOINING = {"and", "or", "vs", "versus", "than", "from"}
 
 
 def subject(turns: Sequence[PastTurn], words: Sequence[str]) -> str:
     """`words` are those that were asked about, the most meant first."""
+    verbs = _verbs(turns)
+    words = [word for word in words if not term_ids(word) <= verbs] or words
     worth = {term: 1 / (1 + rank) for rank, word in enumerate(words) for term in term_ids(word)}
     if not worth:
         return ""
@@ -38,13 +54,27 @@ def subject(turns: Sequence[PastTurn], words: Sequence[str]) -> str:
     if _worth(best, worth) >= max(worth.values()):  # the word most meant is in it, or several that are worth as much
         return best
     headings = [source.section or source.title for source in turns[-1].sources] if turns else []
-    fitting = [heading for heading in headings if len(heading.split()) <= _LONGEST]
+    fitting = [heading for heading in headings if _is_phrase(heading)]
     best = max(fitting, key=lambda heading: _worth(heading, worth), default="")
     return best if _worth(best, worth) >= max(worth.values()) else ""
 
 
+def _is_phrase(heading: str) -> bool:
+    """ "Late subscribers", and no question, sentence, or heading in two parts: those do not go before a question."""
+    return len(heading.split()) <= _LONGEST and not _NO_PHRASE.search(heading) and not term_ids(heading) <= _NO_TOPICS
+
+
 def _worth(phrase: str, worth: dict[int, float]) -> float:
     return sum(worth.get(term, 0.0) for term in term_ids(phrase))
+
+
+def _verbs(turns: Sequence[PastTurn]) -> frozenset[int]:
+    """Words that are no thing in any question: "stored" in "Where is the config stored?". A question of which no noun
+    phrase could be told leaves open what its words are."""
+    texts = [text for turn in turns for text in (turn.question, turn.searched)]
+    found = [(term_ids(text), term_ids("\n".join(noun_phrases(text)))) for text in texts]
+    things = frozenset[int]().union(*(named or said for said, named in found))
+    return frozenset[int]().union(*(said for said, _ in found)) - things
 
 
 def _phrases(turns: Sequence[PastTurn]) -> Iterator[str]:
@@ -60,7 +90,7 @@ def noun_phrases(text: str) -> Iterator[str]:
     the end is left out where the words around it show that it is one; where they do not, the phrase is left out."""
     tokens = list(_TOKEN.finditer(text))
     said = [token[0].lower() for token in tokens]
-    content = [bool(term_ids(token[0])) for token in tokens]
+    content = [bool(term_ids(word)) and (one, word) not in _BY_DEFAULT for one, word in pairwise(("", *said))]
     at = 0
     while at < len(tokens):
         if not content[at]:
@@ -96,11 +126,17 @@ def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]
     closes = end == len(said) or not said[end][:1].isalnum()
     if before in _ACTORS:
         return begin + 1, end  # How do I [record] bags?
+    if before in _BEING and begin > 1 and said[begin - 2] not in _BEFORE_BEING:
+        return begin, begin  # Which databases are [supported]?
+    if not closes and said[end] in _VERBS and (before in _VERBS or before in ("which", "what")):
+        return begin, end  # What does [converge] do? What [compression filters] are available?
     if before == "what" and end == begin + 1 and (end == len(said) or said[end] in _AFTER_VERB):
         return begin, begin  # What [happens] when …? What [causes] the error?
     if before in ("which", "what"):  # Which durability [keeps] the last message? Which sensors [publish] data?
         verbs = (at for at in range(begin + 1, end) if _ENDS_IN_S.search(said[at]))
         return begin, begin + 1 if _ENDS_IN_S.search(said[begin]) else next(verbs, begin)
+    if before in _DETERMINERS and end == begin + 1:
+        return begin, end  # How do I do a [join]?
     if _AUXILIARIES.intersection(clause):  # What does the energy function [return]? How do lifetimes [relate] to …
         known = end - begin <= 2 or not closes or opening in _ASKING
         return (begin, end - 1) if known else (begin, begin)
