@@ -26,6 +26,7 @@ from quoth.text.terms import term_ids
         ("How long is Humble supported?", "And Jazzy?", "How long is Jazzy supported?"),
         ("How do I install it on Linux?", "ok, what about on Windows?", "How do I install it on Windows?"),
         ("How do I handle errors with Result?", "and with panic?", "How do I handle errors with panic?"),
+        ("What is the odom frame?", "And the map one?", "What is the map frame?"),
         ("How do I create a dataset?", "And a group?", "How do I create a group?"),
         ("How do I define a model?", "And a foreign key?", "How do I define a foreign key?"),
         ("How do I write a plugin?", "what about an app?", "How do I write an app?"),

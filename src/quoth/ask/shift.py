@@ -23,6 +23,7 @@ _ONE = re.compile(r"\ban?\s+\Z", re.IGNORECASE)
 _DETERMINED = re.compile(r"\b(?:an?|the|my|your|our|their|its|this|that|these|those|each|any)\s+\Z", re.IGNORECASE)
 _PREPOSITION = re.compile(r"(in|on|at|by|for|from|with|without|under|to|as|using|via)\s+(.+)", re.IGNORECASE)
 _OF = re.compile(r"\bof\s+(?:(?:an?|the)\s+)?")  # the rules of ownership → the rules of borrowing
+_ONES = re.compile(r"(?<=\s)ones?\Z", re.IGNORECASE)
 _NOWHERE = (0, 0)
 _STAND_IN = term_ids("others rest both same former latter ones remaining")  # for what was said: no new thing
 _COMMONPLACE = LIGHT | RELATIONAL  # with "a" before it, such a word names a thing all the same: "and a group?"
@@ -45,6 +46,7 @@ def turned(question: str, history: Sequence[PastTurn], rarity: Rarity) -> str:
     start, end = _led_by(preposition, before) if preposition else _place(new, before, rarity)
     if start == end:
         return ""
+    new = _ONES.sub(before[start:end].split()[-1], new)  # the odom frame → the map one → the map frame
     return f"{_with_article(before[:start], article, new)}{before[end:]}"
 
 
