@@ -16,6 +16,7 @@ from linear import SMALL, Read, grows_too_fast
 from quoth.ask.claims import claims
 from quoth.ask.items import items, named
 from quoth.ask.kinds import kind_asked
+from quoth.ask.other_languages import read_elsewhere
 from quoth.ask.redaction import redacted
 from quoth.ask.references import pointed_at, rules_of, without_pointing
 from quoth.ask.selection import evidence_of_selection, judge_selection
@@ -79,7 +80,7 @@ def _notebook(text: str) -> object:
 
 
 def _follow(text: str) -> object:
-    return rules_of(text, ()), pointed_at(text, ()), without_pointing(text)
+    return rules_of(text, ()), pointed_at(text, ()), without_pointing(text), read_elsewhere(text)
 
 
 def _selected(text: str) -> object:

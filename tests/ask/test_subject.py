@@ -31,6 +31,7 @@ from quoth.domain import CitedSource, PastTurn
         ("Can timeouts be cancelled?", ["timeouts"]),
         ("How long does a timeout last by default?", ["timeout"]),
         ("How do I do a join?", ["join"]),
+        ("What is a hook used for?", ["hook"]),
         ("Does it support Windows?", ["Windows"]),
         ("launch file parameters", ["launch file parameters"]),
         # A verb may be in it, and nothing around it shows where.

@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from quoth.ask.asked import asks_nothing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.items import named
+from quoth.ask.other_languages import read_elsewhere
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
 from quoth.ask.shift import turned, turns_to
 from quoth.ask.subject import subject
@@ -76,7 +77,7 @@ def rewrite(
         return SearchQuery(question)
     known = rarity or {}
     said = [turn for turn in history if not asks_nothing(turn.question)]
-    history = [_by_object(turn) for turn in said]
+    history = [_by_object(turn, known) for turn in said]
     informed = _since_turn(informing(history, known, question), known)
     turns = _with_searches(informed, known, options)
     if meant := named(question, [turn for turn in said if not turn.refused]):
@@ -89,20 +90,29 @@ def rewrite(
 
 
 def _in_context(question: str, past: _Past, options: FollowUpOptions) -> SearchQuery:
-    if past.pinned is None and (instead := turned(question, past.informed, past.rarity)):
+    elsewhere = read_elsewhere(question)
+    turn = elsewhere.turn if elsewhere else question
+    if past.pinned is None and (instead := turned(turn, past.informed, past.rarity)):
         return SearchQuery(instead, ("turn", *past.rules), shown=instead)
     if past.pinned is None and not past.rules:
         return _alone(question)
     return _going_back(question, past, options)
 
 
-def _by_object(turn: PastTurn) -> PastTurn:
-    """An instruction was about its object: "a beginner" and "quiz" are nothing that is talked about."""
-    instruction = instruction_in(turn.question)
-    if instruction is None:
+def _by_object(turn: PastTurn, rarity: Rarity) -> PastTurn:
+    """An instruction was about its object: "a beginner" and "quiz" are nothing that is talked about. A question in
+    another language was about those of its words that the book has."""
+    instruction, elsewhere = instruction_in(turn.question), read_elsewhere(turn.question)
+    if instruction is None and elsewhere is None:
         return turn
-    searched = "" if instruction.whole_book else turn.searched.removesuffix(turn.question).rstrip(": ")
-    return replace(turn, question=instruction.object, searched=searched)
+    about = instruction.object if instruction else ""
+    if elsewhere and not elsewhere.native(rarity):
+        about = " ".join(word.text for word in query_terms(elsewhere.named) if not rarity or word.found_in(rarity))
+    elif elsewhere and not instruction:
+        return turn
+    whole_book = instruction is not None and instruction.whole_book
+    searched = "" if whole_book else turn.searched.removesuffix(turn.question).rstrip(": ")
+    return replace(turn, question=about, searched=searched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +139,9 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     """The question with the words of the conversation, or of the source it points at, that it most probably means."""
     pinned, instruction = past.pinned, instruction_in(question)
     own = instruction.searched if instruction and pinned is None else without_pointing(question)
+    elsewhere = read_elsewhere(question)
+    if elsewhere and not elsewhere.native(past.rarity):
+        own = elsewhere.own
     meant = past.turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
     carried = _carried_terms(own, meant, past.rarity, options)
     joined = " ".join((own, *(word.text for word in carried))).strip()
@@ -142,7 +155,7 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
         _back_to(joined, past, own),
         carried=tuple(word.text for word in carried),
         phrase=_joined(about, own or question),
-        shown=_joined(shown, own or question) if shown else question,
+        shown=_joined(shown, question if elsewhere else own or question) if shown else question,
     )
 
 
@@ -171,7 +184,9 @@ def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     """The terms whose rarity `rewrite` will want; none for a question that makes sense alone."""
     if asks_nothing(question) or (pointed_at(question, history) is None and not _rules(question, history)):
         return []
-    return sorted(frozenset[int]().union(*(term_ids(_said(turn)) for turn in history)))
+    elsewhere = read_elsewhere(question)
+    usual = elsewhere.usual if elsewhere else frozenset[int]()
+    return sorted(usual.union(*(term_ids(_said(turn)) for turn in history)))
 
 
 def informing(history: Sequence[PastTurn], rarity: Rarity, question: str = "") -> list[PastTurn]:
@@ -190,8 +205,9 @@ def informing(history: Sequence[PastTurn], rarity: Rarity, question: str = "") -
 
 def _rules(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
     """What points back. An instruction without an object is about what was talked about."""
-    rules = rules_of(question, history)
-    instruction = instruction_in(question)
+    rules, instruction, elsewhere = rules_of(question, history), instruction_in(question), read_elsewhere(question)
+    if history and elsewhere:
+        rules = tuple(dict.fromkeys((*elsewhere.rules, *rules)))
     if instruction and instruction.whole_book:
         return ()
     return ("instruction", *rules) if history and instruction and not instruction.object else rules

@@ -40,6 +40,7 @@ _NO_TOPICS = term_ids(
     """
 )
 _BY_DEFAULT = {("by", "default"), ("in", "general"), ("for", "example"), ("in", "total"), ("in", "practice")}
+_PREDICATES = {"based", "called", "good", "made", "meant", "needed", "useful", "used"}
 _JOINING = {"and", "or", "vs", "versus", "than", "from"}
 
 
@@ -140,6 +141,8 @@ def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]
     if _AUXILIARIES.intersection(clause):  # What does the energy function [return]? How do lifetimes [relate] to …
         known = end - begin <= 2 or not closes or opening in _ASKING
         return (begin, end - 1) if known else (begin, begin)
+    if said[end - 1] in _PREDICATES and end - begin > 1:
+        return begin, end - 1  # What is a hook [used] for?
     if _BEING.intersection(clause) and opening not in ("what", "who"):  # Where is the map [kept]?
         return begin, end - 1 if closes and end - begin > 1 else end
     led = before in _LEADING
