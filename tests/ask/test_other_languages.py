@@ -95,6 +95,8 @@ def test_a_question_with_content_of_its_own_makes_sense_alone(question: str) -> 
         "How does the la option of es differ from y?",
         "can a NAS be used as a server?",
         "O",
+        "Y. A. Tittle",
+        "Ed McMahon",
         "",
         "tf2",
     ],

@@ -205,7 +205,7 @@ _ENGLISH = frozenset(
     error ca nas
     """.split()  # noqa: SIM905 - quoted one by one they would be harder to read
 )
-_ENGLISH_TOO = frozenset({"o", "or", "mas", "ou", "ma"})  # at the beginning, too
+_ENGLISH_TOO = frozenset({"o", "or", "mas", "ou", "ma", "ed"})  # at the beginning, too
 _WORD = re.compile(r"[^\W_]+(?:[._-][^\W_]+)*")
 
 
@@ -251,7 +251,7 @@ def _read(question: str, language: _Language) -> tuple[float, Elsewhere] | None:
     named = [word for word in words if word.lower() not in usual]
     begins = opening.match(question)
     telling = {word.lower() for word in (*small, *said, *pointing)} - _ENGLISH
-    if begins and len(words) > 1 and begins[0].lower() not in _ENGLISH_TOO:
+    if begins and question[begins.end() : begins.end() + 1].isspace() and begins[0].lower() not in _ENGLISH_TOO:
         telling.add(begins[0])
     share = 1 - len(named) / max(1, len(named) + len(small) + len(said) + len(pointing))
     if not telling or share < 1 / 2:

@@ -102,6 +102,7 @@ _PHRASE = _any(
 # "What is an event?" asks for a meaning, however common the word: an article that is not definite introduces a thing.
 _DEFINED = _any(r"\A\W*(?:(?:and|so|ok|but)\W+)?(?:what(?:['’]?s|\s+is)|define)\s+an?\s+([\w'’-]+)\W*\Z")
 _ASKING = _any(r"\A\W*(?:whose|which|what|who|when|why|how)\b")
+_WHO = _any(r"\A\W*who\b")
 _VERB = _any(
     r"\b(?:is|are|was|were|be|been|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|to)\b",
     r"\w['’]s\b|n['’]t\b",
@@ -146,7 +147,7 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
         "demonstrative": bool(_DEMONSTRATIVE.search(question)),
         "pro-form": bool(_PRO_FORM.search(question)),
         "opening": bool(_OPENING.match(question)) and len(words) <= 8,
-        "fragment": len(content) <= 1 and _is_fragment(question, named=named),
+        "fragment": _is_fragment(question, content, named=named),
         "empty": all(word.text.isdigit() for word in content),
         "relational": not named and _is_of_something(question, content),
         "existing": not named and _asks_for_any(question, content),
@@ -197,9 +198,10 @@ def _introduced(before: str, pronoun: str) -> bool:
     return not plural and pronoun == "it" and len(said) >= 2
 
 
-def _is_fragment(question: str, *, named: bool) -> bool:
-    """On Windows? Which version? — a phrase that needs the sentence before it. Bare keywords are a search."""
-    if _VERB.search(question):
+def _is_fragment(question: str, content: Sequence[ContentTerm], *, named: bool) -> bool:
+    """On Windows? Which version? — a phrase that needs the sentence before it. Bare keywords are a search, and "Who
+    invented pizza?" is a whole sentence."""
+    if _VERB.search(question) or (len(content) > 1 and _WHO.match(question)):
         return False
     length = len(question.split())
     return bool((length <= 4 and _PHRASE.match(question)) or (length <= 3 and not named and _ASKING.match(question)))
