@@ -52,6 +52,17 @@ def test_the_newest_exchange_counts_most() -> None:
     assert rewrite("Who made it?", history).carried[0] == "colcon"
 
 
+def test_a_pronoun_means_what_was_last_spoken_of_and_not_what_was_spoken_of_longest() -> None:
+    history = [
+        PastTurn("What are attributes?", "Attributes are small. [1]"),
+        PastTurn("How do I create attributes on a dataset?", "Set attributes. [1]"),
+        PastTurn("What are filters?", "Filters read attributes. [1]"),
+    ]
+    query = rewrite("Where are they stored?", history, rarity(attributes=5.0, filters=1.0, dataset=2.0))
+    assert query.carried[0] == "filters"
+    assert query.shown == "filters: Where are they stored?"
+
+
 def test_the_subject_lives_on_through_what_was_searched() -> None:
     history = [
         PastTurn("Who made it?", "Stanford. [1]", searched="Who made it? OpenVLA"),

@@ -58,6 +58,7 @@ BEFORE = [
         ("What does the command return?", "definite"),
         ("What is the default?", "definite"),
         ("What are the advantages?", "definite"),
+        ("What are alternatives?", "relational"),
         ("How long is the delay?", "definite"),
     ],
 )
@@ -71,6 +72,7 @@ def test_a_question_that_points_back_is_recognised_by_its_rule(question: str, ru
         "What is OpenVLA?",
         "What is an event?",
         "what's a parameter",
+        "What are groups?",
         "Who invented pizza?",
         "How do I open part one?",
         "Which format does colcon use?",

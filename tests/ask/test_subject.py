@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.subject import noun_phrases, subject
+from quoth.ask.subject import antecedent, noun_phrases, subject
 from quoth.domain import CitedSource, PastTurn
 
 
@@ -84,6 +84,32 @@ def test_a_heading_that_does_not_read_well_before_a_question_is_not_shown(headin
 def test_a_verb_that_is_rarer_than_its_thing_does_not_hide_the_thing() -> None:
     assert subject([PastTurn("Where is the config stored?")], ["stored", "config"]) == "config"
     assert subject([PastTurn("Does a node publish messages?"), PastTurn("What is a bag?")], ["publish", "bag"]) == ""
+
+
+def test_an_identifier_counts_once_and_not_for_each_of_its_parts() -> None:
+    turns = [PastTurn("How do I publish to PyPI?"), PastTurn("Do I need a token?")]
+    assert subject(turns, ["token", "PyPI"]) == "token"
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "meant"),
+    [
+        ("Where are they stored?", ["What is a nursery?", "What are memory channels?"], "memory channels"),
+        ("Where is it stored?", ["How do I publish to PyPI?", "Do I need a token for that?"], "token"),
+        ("When are they called?", ["What does the prefix do?", "Can I use it for hooks?"], "hooks"),
+        ("Is it async?", ["What does the prefix do?", "Can I use it for hooks?"], "prefix"),
+        ("Where are they stored?", ["What are attributes?", "What are groups?"], "groups"),
+        ("Where is its log?", ["What is a process?"], "process"),
+        ("Can I change it?", ["How large is bodyLimit?", "What is the default?"], "bodyLimit"),
+        ("Are they related?", ["What is the difference between a service and an action?"], "service and an action"),
+        ("What else?", ["What is a nursery?"], ""),
+        ("Where are they stored?", ["What is a nursery?"], ""),
+    ],
+)
+def test_a_pronoun_means_the_thing_last_spoken_of_that_agrees_with_it(
+    question: str, asked: list[str], meant: str
+) -> None:
+    assert antecedent(question, [PastTurn(one) for one in asked]) == meant
 
 
 def test_nothing_taken_over_is_no_subject() -> None:

@@ -21,7 +21,7 @@ from quoth.ask.items import named
 from quoth.ask.other_languages import read_elsewhere
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
 from quoth.ask.shift import turned, turns_to
-from quoth.ask.subject import subject
+from quoth.ask.subject import antecedent, subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 
@@ -143,7 +143,9 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     if elsewhere and not elsewhere.native(past.rarity):
         own = elsewhere.own
     meant = past.turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
+    said_last = term_ids(antecedent(question, past.informed))
     carried = _carried_terms(own, meant, past.rarity, options)
+    carried = tuple(sorted(carried, key=lambda word: not (word.asked and term_ids(word.text) & said_last)))
     joined = " ".join((own, *(word.text for word in carried))).strip()
     if not carried or len(joined) > options.longest:
         return _back_to(_alone(question).text, past, own)

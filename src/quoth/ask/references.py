@@ -99,8 +99,10 @@ _PHRASE = _any(
     r"\A\W*(?:in|on|at|by|for|from|with|without|under|of|to|as|any|like|before|after|during|until|since|between|through|into"
     r"|about|against|near|over|around|because)\b"
 )
-# "What is an event?" asks for a meaning, however common the word: an article that is not definite introduces a thing.
-_DEFINED = _any(r"\A\W*(?:(?:and|so|ok|but)\W+)?(?:what(?:['’]?s|\s+is)|define)\s+an?\s+([\w'’-]+)\W*\Z")
+# "What is an event?", "What are groups?" ask for a meaning, however common the word: the thing is new.
+_DEFINED = _any(
+    r"\A\W*(?:(?:and|so|ok|but)\W+)?(?:(?:what(?:['’]?s|\s+is)|define)\s+an?\s+|what\s+are\s+(?=[\w-]+s\W*\Z))([\w'’-]+)\W*\Z"
+)
 _ASKING = _any(r"\A\W*(?:whose|which|what|who|when|why|how)\b")
 _WHO = _any(r"\A\W*who\b")
 _VERB = _any(
@@ -136,7 +138,7 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
     """What in the question points back, by name; none when it makes sense alone."""
     if not history or len(question) > LONGEST_FOLLOW_UP or "\n" in question.strip():
         return ()  # a question of several lines brings along what it is about: "this program" is below it
-    if (defined := _DEFINED.match(question)) and not term_ids(defined[1]) & _ALWAYS_OF:
+    if defines(question):
         return ()
     words = query_terms(question)
     content = [word for word in words if word.id not in LIGHT]
@@ -156,6 +158,12 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
         "definite": not named and _is_definite(question, content, said),
     }
     return tuple(name for name, holds in found.items() if holds)
+
+
+def defines(question: str) -> bool:
+    """It asks what a thing is, and names it, be it by the most common word."""
+    defined = _DEFINED.match(question)
+    return defined is not None and bool(term_ids(defined[1])) and not term_ids(defined[1]) & _ALWAYS_OF
 
 
 def _is_name(text: str) -> bool:

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from quoth.ask.references import LIGHT, RELATIONAL, defines
 from quoth.domain import PastTurn
-from quoth.text.terms import names_something, term_ids
+from quoth.text.terms import names_something, query_terms, term_ids
 
 _LONGEST = 6  # words of a phrase
 _TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w|[.,;:?!]")
@@ -40,6 +41,10 @@ _NO_TOPICS = term_ids(
     """
 )
 _BY_DEFAULT = {("by", "default"), ("in", "general"), ("for", "example"), ("in", "total"), ("in", "practice")}
+_PRONOUN = re.compile(r"\b(?:(?P<many>they|them|theirs?|themselves|these|those)|it|its|itself)\b", re.IGNORECASE)
+_JOINED = re.compile(r"\b(?:and|vs|versus)\b")
+_OF = re.compile(r"\s+of\s+")
+_NO_THINGS = LIGHT | RELATIONAL
 _PREDICATES = {"based", "called", "good", "made", "meant", "needed", "useful", "used"}
 _JOINING = {"and", "or", "vs", "versus", "than", "from"}
 
@@ -48,7 +53,7 @@ def subject(turns: Sequence[PastTurn], words: Sequence[str]) -> str:
     """`words` are those that were asked about, the most meant first."""
     verbs = _verbs(turns)
     words = [word for word in words if not term_ids(word) <= verbs] or words
-    worth = {term: 1 / (1 + rank) for rank, word in enumerate(words) for term in term_ids(word)}
+    worth = {term.id: 1 / (1 + rank) for rank, word in enumerate(words) for term in query_terms(word)}
     if not worth:
         return ""
     best = max(_phrases(turns), key=lambda phrase: _worth(phrase, worth), default="")
@@ -58,6 +63,29 @@ def subject(turns: Sequence[PastTurn], words: Sequence[str]) -> str:
     fitting = [heading for heading in headings if _is_phrase(heading)]
     best = max(fitting, key=lambda heading: _worth(heading, worth), default="")
     return best if _worth(best, worth) >= max(worth.values()) else ""
+
+
+def antecedent(question: str, turns: Sequence[PastTurn]) -> str:
+    """What the pronoun of a question most probably means: the thing last asked about that is one, or many, as it is.
+    Words of things that were talked about for longer weigh more, and are not meant any more."""
+    pronoun = _PRONOUN.search(question)
+    if pronoun is None:
+        return ""
+    many = pronoun["many"] is not None
+    for turn in reversed(turns):
+        for thing in noun_phrases(turn.question):
+            named = defines(turn.question) or not term_ids(thing) <= _NO_THINGS
+            if named and _is_many(thing) in (many, None):
+                return thing
+    return ""
+
+
+def _is_many(phrase: str) -> bool | None:
+    """Whether "they" could mean it; None if both could be."""
+    if _JOINED.search(phrase):
+        return True
+    head = _OF.split(phrase, maxsplit=1)[0].split()[-1].lower()
+    return None if head in ("data", "metadata") else head.endswith("s") and not head.endswith(("ss", "us", "is", "as"))
 
 
 def _is_phrase(heading: str) -> bool:
