@@ -120,6 +120,13 @@ def test_a_question_that_points_at_a_source_is_searched_with_the_words_of_that_s
     assert query.exclude_quotes == ("Volatile durability keeps nothing.", "The default decides the type.")
 
 
+def test_a_heading_that_is_a_question_is_not_shown_before_one() -> None:
+    source = CitedSource(1, "c", "Filters", "What filters are there?", "Two.")
+    query = rewrite("Tell me more about source 1", [PastTurn("What is a filter?", "So. [1]", sources=(source,))])
+    assert query.pinned == source
+    assert query.shown == "Tell me more about source 1"
+
+
 def test_what_is_asked_about_a_source_is_searched_too() -> None:
     history = [PastTurn("What?", "…", sources=(CitedSource(1, "a", "Topics", "Durability", "It keeps nothing."),))]
     query = rewrite("What does source 1 say about timeouts?", history)
@@ -130,6 +137,7 @@ def test_what_is_asked_about_a_source_is_searched_too() -> None:
 def test_the_rarity_of_words_is_asked_for_only_when_they_are_needed() -> None:
     assert terms_for("What is colcon?", [DOMAIN]) == []
     assert set(terms_for("Why?", [DOMAIN])) >= term_ids(DOMAIN.question)
+    assert term_ids("sold") <= set(terms_for("Where is it sold?", [DOMAIN, REFUSED]))
 
 
 # --- refused, instructed, shown --------------------------------------------------------------------------------------
@@ -149,6 +157,22 @@ RARITY = dict.fromkeys(term_ids("write launch file python parameters returns lau
 )
 def test_after_a_refusal_only_what_names_nothing_new_goes_on_about_the_unknown_thing(question: str, shown: str) -> None:
     assert rewrite(question, [LAUNCH, REFUSED], RARITY).shown == shown
+
+
+@pytest.mark.parametrize(
+    ("refused", "question"),
+    [
+        ("How long did dinosaurs live?", "Where is it kept?"),  # they are many
+        ("What is the weather in Berlin?", "How do I write one?"),  # there is but one
+        ("What does a TurtleBot cost?", "Does it need Python?"),  # words that the book uses of what it knows
+    ],
+)
+def test_after_a_refusal_what_does_not_fit_the_unknown_thing_goes_on_about_the_known_one(
+    refused: str, question: str
+) -> None:
+    query = rewrite(question, [LAUNCH, PastTurn(refused, "Not in the book.", refused=True)], RARITY)
+    assert {"launch", "file"} <= set(query.carried)
+    assert not {"dinosaurs", "weather", "TurtleBot"} & set(query.carried)
 
 
 def test_it_is_nobody_who_was_asked_for() -> None:

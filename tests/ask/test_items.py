@@ -49,7 +49,7 @@ def test_one_of_two_that_were_put_side_by_side(before: str, question: str, expec
         (LIST, "what does the first one do?", "what does Request hooks do?"),
         (LIST, "when does the latter run?", "when does Application hooks run?"),
         (NUMBERED, "explain option 2", "explain Store"),
-        (NUMBERED, "show me an example of the third", ""),  # the third what?
+        (NUMBERED, "show me an example of the third", "show me an example of Tank"),
         (NUMBERED, "what about the fifth one?", ""),
         (NUMBERED, "what is the former for?", ""),  # of three
         (LONG, "why is the first one needed?", ""),  # a sentence is no name
@@ -73,6 +73,13 @@ def test_after_the_one_comes_the_other_of_the_same_two() -> None:
     history = [COMPARED, PastTurn("Show me an example of the latter", "So. [1]", "Show me an example of Tank")]
     assert rewrite("and the former?", history).shown == "Show me an example of Resource"
     assert rewrite("What holds the former?", history).shown == "What holds Resource?"
+
+
+def test_a_question_that_names_nothing_leaves_the_two_in_mind() -> None:
+    history = [COMPARED, PastTurn("Which is faster?", "A Tank is. [1]", "Resource and Tank: Which is faster?")]
+    assert meant("How do I fill the latter?", *history) == "How do I fill Tank?"
+    history.append(PastTurn("How do I fill the latter?", "So. [1]", "How do I fill Tank?"))
+    assert meant("and in the first one?", *history) == "and in Resource?"
 
 
 def test_the_thing_is_searched_for_and_shown_instead_of_the_words_that_point_at_it() -> None:

@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from quoth.ask.asked import asks_nothing
+from quoth.ask.informing import informing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.items import named
 from quoth.ask.other_languages import read_elsewhere
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
-from quoth.ask.shift import turned, turns_to
-from quoth.ask.subject import antecedent, subject
+from quoth.ask.shift import turned
+from quoth.ask.subject import antecedent, reads_well, subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 
@@ -50,8 +51,6 @@ _MOST_RUNS = 2  # stretches of what was asked about
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
-_WHO = re.compile(r"\W*(?:who|whose|whom)\b", re.IGNORECASE)
-_IT = re.compile(r"\b(?:it|its|itself)\b", re.IGNORECASE)
 
 Rarity = Mapping[int, float]  # term id → IDF
 
@@ -143,7 +142,7 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     if elsewhere and not elsewhere.native(past.rarity):
         own = elsewhere.own
     meant = past.turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
-    said_last = term_ids(antecedent(question, past.informed))
+    said_last = term_ids(antecedent(question, past.informed) or "")
     carried = _carried_terms(own, meant, past.rarity, options)
     carried = tuple(sorted(carried, key=lambda word: not (word.asked and term_ids(word.text) & said_last)))
     joined = " ".join((own, *(word.text for word in carried))).strip()
@@ -152,7 +151,7 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     asked = [word for word in carried if word.asked]
     about, shown = _stretches(meant, asked), subject(meant, [word.text for word in asked])
     if pinned is not None:
-        about = shown = pinned.section
+        about, shown = pinned.section, pinned.section if reads_well(pinned.section) else ""
     return replace(
         _back_to(joined, past, own),
         carried=tuple(word.text for word in carried),
@@ -188,21 +187,9 @@ def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
         return []
     elsewhere = read_elsewhere(question)
     usual = elsewhere.usual if elsewhere else frozenset[int]()
+    if history[-1].refused:  # are these words of the book, or of what it does not know?
+        usual |= term_ids(question)
     return sorted(usual.union(*(term_ids(_said(turn)) for turn in history)))
-
-
-def informing(history: Sequence[PastTurn], rarity: Rarity, question: str = "") -> list[PastTurn]:
-    """The exchanges that tell what a question means. One that was refused says nothing about the book, so what follows
-    goes on with what was answered before. Only right after a question about something that the book does not know, "it"
-    means that: then nothing else is meant. "What about cancel scopes?" names what it is about, and goes on."""
-    answered = [turn for turn in history if not turn.refused]
-    if not history or not history[-1].refused or (question and turns_to(question)):
-        return answered
-    last = history[-1]
-    if answered and _WHO.match(last.question) and _IT.search(question):
-        return answered  # a person is not "it"
-    unknown = rarity and any(not term.found_in(rarity) for term in query_terms(last.question) if term.id not in LIGHT)
-    return [last] if unknown or not answered else answered
 
 
 def _rules(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:

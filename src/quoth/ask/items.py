@@ -28,7 +28,7 @@ _SORT = re.compile(rf"(?:{_SORTS})s?", re.IGNORECASE)
 _ORDINAL = "|".join((*ORDINALS, "1st", "2nd", "3rd", "[4-9]th", "last", "final"))
 _POINTING = re.compile(
     rf"\b(?:the|that|this)\s+(?P<pair>former|latter)\b(?:\s+(?:{_SORTS})\b)?"
-    rf"|\b(?:the|that|this|your)\s+(?:very\s+)?(?P<nth>{_ORDINAL})\s+(?P<sort>[^\W\d_]+)\b(?!\s+(?:of|in|to|for)\b)"
+    rf"|\b(?:the|that|this|your)\s+(?:very\s+)?(?P<nth>{_ORDINAL})(?:\s+(?P<sort>[^\W\d_]+)\b(?!\s+(?:of|in|to|for)\b)|(?=\W*\Z))"
     rf"|\b(?:option|item|point|number)\s+(?P<number>\d{{1,2}}|{'|'.join(CARDINALS)})\b",
     re.IGNORECASE,
 )
@@ -64,7 +64,7 @@ class Named:
 def named(question: str, history: Sequence[PastTurn]) -> Named | None:
     """The question about the thing that it points at; None if it points at none that is known."""
     pointing = _POINTING.search(question) if len(question) <= LONGEST_FOLLOW_UP else None
-    while len(history) > 1 and _POINTING.search(history[-1].question):
+    while len(history) > 1 and _names_nothing(history[-1]):
         history = history[:-1]  # "and the former?" is of the same two
     if pointing is None or not history:
         return None
@@ -78,10 +78,22 @@ def named(question: str, history: Sequence[PastTurn]) -> Named | None:
     return Named(f"{before}{things[at - 1]}{behind}", listed)
 
 
+def _names_nothing(turn: PastTurn) -> bool:
+    """ "Which is faster?", "Explain the second one": what was before is still what can be pointed at."""
+    if _POINTING.search(turn.question):
+        return True
+    return not (_subject(turn) or _pair(_own(turn)) or items(turn.answer))
+
+
+def _own(turn: PastTurn) -> str:
+    """What it asked itself: of "nursery: why?" nothing but *why*."""
+    return turn.question if turn.searched.endswith(f": {turn.question}") else turn.searched or turn.question
+
+
 def _things(pointing: re.Match[str], history: Sequence[PastTurn]) -> tuple[bool, list[str]]:
     """What can be meant, and whether it is a list of the last answer."""
     last = history[-1]
-    before = last.searched or last.question
+    before = _own(last)
     pair, listed = _pair(before), items(last.answer)
     if pointing["pair"]:
         if pair or len(listed) != 2:
@@ -133,7 +145,7 @@ def _subjects(history: Sequence[PastTurn]) -> list[str]:
 
 
 def _subject(turn: PastTurn) -> str:
-    question = turn.searched or turn.question
+    question = _own(turn)
     phrases = [phrase for phrase in noun_phrases(question) if term_ids(phrase) - LIGHT - RELATIONAL]
     phrases = phrases or list(noun_phrases(question))
     return _with_article(phrases[0], question) if phrases else ""

@@ -109,6 +109,10 @@ _VERB = _any(
     r"\b(?:is|are|was|were|be|been|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|to)\b",
     r"\w['’]s\b|n['’]t\b",
 )
+# Which is faster? Which should I use for images? — of those that were mentioned.
+_SELECTING = _any(
+    r"\A\W*(?:(?:and|so|ok|but|then)\W+)*which\s+(?:is|are|was|were|should|do|does|did|can|could|would|will|must)\s+(?!the\b|an?\b)"
+)
 _CONTINUING = _any(
     r"\b(?:else|another|others|otherwise|instead|afterwards?|too|as\s+well|the\s+same|next|similar|earlier|previous(?:ly)?"
     r"|again|also)\b",
@@ -154,6 +158,7 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
         "relational": not named and _is_of_something(question, content),
         "existing": not named and _asks_for_any(question, content),
         "continuing": not named and _continues(question, content, said),
+        "selecting": not named and len(content) <= 3 and bool(_SELECTING.match(question)),
         "consequence": len(content) <= 3 and bool(_CONSEQUENCE.search(question)) and not _CAUSE.search(question),
         "definite": not named and _is_definite(question, content, said),
     }

@@ -17,7 +17,7 @@ from quoth.domain import PastTurn
 from quoth.text.terms import names_something, query_terms, term_ids
 
 _OPENING = r"\A\W*(?:(?:ok|okay|thanks|thank\s+you|great|so|yes|no|right|and|but|then)\b[\s,.!]*)*"
-_TURN = re.compile(rf"{_OPENING}(?:what|how)\s+about\s+(.+?)\W*\Z|\A\W*and\s+(.+?)\W*\Z", re.IGNORECASE)
+_TURN = re.compile(rf"{_OPENING}(?:what|how)\s+about\s+(.+?)(?:\s+instead)?\W*\Z|\A\W*and\s+(.+?)\W*\Z", re.IGNORECASE)
 _ARTICLE = re.compile(r"\A(an?|the)\s+", re.IGNORECASE)
 _ONE = re.compile(r"\ban?\s+\Z", re.IGNORECASE)
 _DETERMINED = re.compile(r"\b(?:an?|the|my|your|our|their|its|this|that|these|those|each|any)\s+\Z", re.IGNORECASE)

@@ -22,8 +22,10 @@ _ACTORS = {"i", "you", "we", "they", "it", "one", "to", "please", "let"}  # a ve
 _AUXILIARIES = {"do", "does", "did", "can", "could", "should", "would", "will", "must", "may", "might"}  # subject, verb
 _ASKING = {"what", "which", "who", "where", "when"}
 _BEING = {"is", "are", "was", "were", "be"}
+_OPENS = {"where", "when", "why", "how", "which", "if", "is", "are", "was", "were"}
 _VERBS = _AUXILIARIES | _BEING | {"been", "has", "have", "had"}  # right behind a thing, they say something about it
-_BEFORE_BEING = _ASKING | {"why", "how", "and", "so", "but", "what's"}  # is, and then a thing
+_BEFORE_BEING = (_ASKING - {"which"}) | {"why", "how", "and", "so", "but"}  # is, and then a thing; which is [faster]?
+_ADVERBS = {"instead", "again", "back", "away", "others", "otherwise"}
 _CONJUNCTIONS = {"when", "if", "because", "while", "that", "which", "whether", "why", "how"}
 _PREPOSITIONS = {"about", "after", "against", "at", "before", "between", "by", "during", "for", "from", "in", "into"}
 _PREPOSITIONS |= {"of", "on", "through", "to", "under", "until", "using", "versus", "vs", "with", "without"}
@@ -42,6 +44,11 @@ _NO_TOPICS = term_ids(
 )
 _BY_DEFAULT = {("by", "default"), ("in", "general"), ("for", "example"), ("in", "total"), ("in", "practice")}
 _PRONOUN = re.compile(r"\b(?:(?P<many>they|them|theirs?|themselves|these|those)|it|its|itself)\b", re.IGNORECASE)
+# "And in Docker?" says where, and not what.
+_CIRCUMSTANCE = re.compile(
+    r"\A\W*(?:(?:ok|and|but|or|what\s+about|how\s+about)\s+)*(?:in|on|with|without|under|from|via|using)\s",
+    re.IGNORECASE,
+)
 _JOINED = re.compile(r"\b(?:and|vs|versus)\b")
 _OF = re.compile(r"\s+of\s+")
 _NO_THINGS = LIGHT | RELATIONAL
@@ -60,19 +67,22 @@ def subject(turns: Sequence[PastTurn], words: Sequence[str]) -> str:
     if _worth(best, worth) >= max(worth.values()):  # the word most meant is in it, or several that are worth as much
         return best
     headings = [source.section or source.title for source in turns[-1].sources] if turns else []
-    fitting = [heading for heading in headings if _is_phrase(heading)]
+    fitting = [heading for heading in headings if reads_well(heading)]
     best = max(fitting, key=lambda heading: _worth(heading, worth), default="")
     return best if _worth(best, worth) >= max(worth.values()) else ""
 
 
-def antecedent(question: str, turns: Sequence[PastTurn]) -> str:
+def antecedent(question: str, turns: Sequence[PastTurn]) -> str | None:
     """What the pronoun of a question most probably means: the thing last asked about that is one, or many, as it is.
-    Words of things that were talked about for longer weigh more, and are not meant any more."""
+    Words of things that were talked about for longer weigh more, and are not meant any more. None without a pronoun,
+    empty if it agrees with no thing that was asked about."""
     pronoun = _PRONOUN.search(question)
     if pronoun is None:
-        return ""
+        return None
     many = pronoun["many"] is not None
     for turn in reversed(turns):
+        if _CIRCUMSTANCE.match(turn.question):
+            continue
         for thing in noun_phrases(turn.question):
             named = defines(turn.question) or not term_ids(thing) <= _NO_THINGS
             if named and _is_many(thing) in (many, None):
@@ -88,7 +98,7 @@ def _is_many(phrase: str) -> bool | None:
     return None if head in ("data", "metadata") else head.endswith("s") and not head.endswith(("ss", "us", "is", "as"))
 
 
-def _is_phrase(heading: str) -> bool:
+def reads_well(heading: str) -> bool:
     """ "Late subscribers", and no question, sentence, or heading in two parts: those do not go before a question."""
     return len(heading.split()) <= _LONGEST and not _NO_PHRASE.search(heading) and not term_ids(heading) <= _NO_TOPICS
 
@@ -119,7 +129,10 @@ def noun_phrases(text: str) -> Iterator[str]:
     the end is left out where the words around it show that it is one; where they do not, the phrase is left out."""
     tokens = list(_TOKEN.finditer(text))
     said = [token[0].lower() for token in tokens]
-    content = [bool(term_ids(word)) and (one, word) not in _BY_DEFAULT for one, word in pairwise(("", *said))]
+    content = [
+        bool(term_ids(word)) and word not in _ADVERBS and (one, word) not in _BY_DEFAULT
+        for one, word in pairwise(("", *said))
+    ]
     at = 0
     while at < len(tokens):
         if not content[at]:
@@ -154,7 +167,8 @@ def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]
     before, clause, opening = said[begin - 1] if begin else "", said[max(0, begin - 2) : begin], said[0]
     closes = end == len(said) or not said[end][:1].isalnum()
     if before in _ACTORS:
-        return begin + 1, end  # How do I [record] bags?
+        # How do I [record] bags? How do I [record] one?
+        return begin + 1, begin + 1 if {"one", "ones"}.intersection(said[begin + 1 : end]) else end
     if before in _BEING and begin > 1 and said[begin - 2] not in _BEFORE_BEING:
         return begin, begin  # Which databases are [supported]?
     if not closes and said[end] in _VERBS and (before in _VERBS or before in ("which", "what")):
@@ -171,7 +185,7 @@ def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]
         return (begin, end - 1) if known else (begin, begin)
     if said[end - 1] in _PREDICATES and end - begin > 1:
         return begin, end - 1  # What is a hook [used] for?
-    if _BEING.intersection(clause) and opening not in ("what", "who"):  # Where is the map [kept]?
+    if _BEING.intersection(clause) and opening in _OPENS:  # Where is the map [kept]?
         return begin, end - 1 if closes and end - begin > 1 else end
     led = before in _LEADING
     return (begin, end) if led and not (_CONJUNCTIONS.intersection(clause) and end - begin > 1) else (begin, begin)
