@@ -31,6 +31,7 @@ from quoth.domain import CitedSource, PastTurn
         ("Can timeouts be cancelled?", ["timeouts"]),
         ("How long does a timeout last by default?", ["timeout"]),
         ("How do I do a join?", ["join"]),
+        ("What does --symlink-install do?", ["--symlink-install"]),
         ("What is a hook used for?", ["hook"]),
         ("How do I roll one back?", []),
         ("Which is faster?", []),

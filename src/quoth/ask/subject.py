@@ -16,7 +16,7 @@ from quoth.domain import PastTurn
 from quoth.text.terms import names_something, query_terms, term_ids
 
 _LONGEST = 6  # words of a phrase
-_TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w|[.,;:?!]")
+_TOKEN = re.compile(r"(?:(?<![\w-])--?)?[^\W_][\w'’.+#/-]*[\w+#]|\w|[.,;:?!]")
 _DETERMINERS = {"a", "an", "the", "my", "your", "our", "their", "its", "this", "that", "these", "those", "each", "any"}
 _ACTORS = {"i", "you", "we", "they", "it", "one", "to", "please", "let"}  # a verb follows
 _AUXILIARIES = {"do", "does", "did", "can", "could", "should", "would", "will", "must", "may", "might"}  # subject, verb
