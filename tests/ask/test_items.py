@@ -49,6 +49,7 @@ def test_one_of_two_that_were_put_side_by_side(before: str, question: str, expec
         (LIST, "what does the first one do?", "what does Request hooks do?"),
         (LIST, "when does the latter run?", "when does Application hooks run?"),
         (NUMBERED, "explain option 2", "explain Store"),
+        (NUMBERED, "what does the first do?", "what does Resource do?"),
         (NUMBERED, "show me an example of the third", "show me an example of Tank"),
         (NUMBERED, "what about the fifth one?", ""),
         (NUMBERED, "what is the former for?", ""),  # of three
@@ -78,6 +79,8 @@ def test_after_the_one_comes_the_other_of_the_same_two() -> None:
 def test_a_question_that_names_nothing_leaves_the_two_in_mind() -> None:
     history = [COMPARED, PastTurn("Which is faster?", "A Tank is. [1]", "Resource and Tank: Which is faster?")]
     assert meant("How do I fill the latter?", *history) == "How do I fill Tank?"
+    which = PastTurn("which one should I use for function calls", "A Tank. [1]")
+    assert meant("can the latter be empty", COMPARED, which) == "can Tank be empty"
     history.append(PastTurn("How do I fill the latter?", "So. [1]", "How do I fill Tank?"))
     assert meant("and in the first one?", *history) == "and in Resource?"
 

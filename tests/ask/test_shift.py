@@ -50,6 +50,7 @@ def test_the_new_thing_takes_the_place_of_the_old_one(before: str, question: str
         ("What is ownership?", "And the difference?"),  # a noun that wants an "of …" goes on about the same
         ("How do I write a launch file?", "and for parameters?"),  # no "for …" that it could replace
         ("How do I scale a deployment?", "And how do I stop it?"),
+        ("How do I run it with Docker?", "and behind nginx"),  # in another place
         ("When did Pink Floyd form?", "What about touring?"),  # one side of what has the name
         (
             "Which durability keeps the last message for late subscribers?",

@@ -26,10 +26,16 @@ _SORTS = (
 )
 _SORT = re.compile(rf"(?:{_SORTS})s?", re.IGNORECASE)
 _ORDINAL = "|".join((*ORDINALS, "1st", "2nd", "3rd", "[4-9]th", "last", "final"))
+_VERBS = r"(?:do|does|did|is|are|was|means?|can|could|should|will|has|have|and|or)"
 _POINTING = re.compile(
     rf"\b(?:the|that|this)\s+(?P<pair>former|latter)\b(?:\s+(?:{_SORTS})\b)?"
-    rf"|\b(?:the|that|this|your)\s+(?:very\s+)?(?P<nth>{_ORDINAL})(?:\s+(?P<sort>[^\W\d_]+)\b(?!\s+(?:of|in|to|for)\b)|(?=\W*\Z))"
+    rf"|\b(?:the|that|this|your)\s+(?:very\s+)?(?P<nth>{_ORDINAL})(?:\s+(?!{_VERBS}\b)(?P<sort>[^\W\d_]+)\b(?!\s+(?:of|in|to|for)\b)"
+    rf"|(?=\W*\Z|\s+{_VERBS}\b))"
     rf"|\b(?:option|item|point|number)\s+(?P<number>\d{{1,2}}|{'|'.join(CARDINALS)})\b",
+    re.IGNORECASE,
+)
+_WHICH = re.compile(
+    r"\W*(?:\w+\W+){0,2}?which\s+(?:ones?|of\s+(?:the\s+two|them|these|those)|is|are|should|do|does|can|would)\b",
     re.IGNORECASE,
 )
 _COUNT = {word: number for words in (ORDINALS, CARDINALS) for number, word in enumerate(words, start=1)}
@@ -80,7 +86,7 @@ def named(question: str, history: Sequence[PastTurn]) -> Named | None:
 
 def _names_nothing(turn: PastTurn) -> bool:
     """ "Which is faster?", "Explain the second one": what was before is still what can be pointed at."""
-    if _POINTING.search(turn.question):
+    if _POINTING.search(turn.question) or _WHICH.match(turn.question):
         return True
     return not (_subject(turn) or _pair(_own(turn)) or items(turn.answer))
 

@@ -58,7 +58,7 @@ _LANGUAGES = (
         du mir mich uns dir sie es mit von vom fur uber zum zur zu auf in im am an aus bei nach als so denn dann
         doch mal bitte wird werden gibt hat haben habe bin mache machen macht tun tue geht gehen funktioniert
         bedeutet bedeuten heisst heissen passiert wenn ob dass genau genauer mehr gib gebe zeig zeige erklar
-        erklare sag sage nenn nenne das dazu nochmal weiter anders
+        erklare sag sage nenn nenne das dazu wofur wozu brauche brauchen braucht nochmal weiter anders
         """,
         opening=r"(?:und|aber|oder|wie\s+sieht\s+es|was\s+ist\s+mit)\b",
         back=r"[Dd]as(?=\s+[a-z]+\W*\Z|\W*\Z)|[Dd]ies(?:e[rsnm]?)?|es|da(?:fur|mit|zu|von|rin|ran|rauf|ruber|bei|gegen|durch)"
@@ -81,7 +81,7 @@ _LANGUAGES = (
         le la les l un une des du de d et ou mais est sont etait que qu quel quelle quels quelles qui quoi comment
         ou quand dans pour avec sur sans par au aux en a ne pas plus il elle on je tu nous vous me moi peux peut
         puis pouvez dois doit faut fait faire fais marche fonctionne signifie dire donne donner donnez montre
-        explique se y s n c j t ce si aussi alors encore bien svp stp
+        explique se y s n c j t ce si est-ce a-t-il aussi alors encore bien svp stp
         """,
         opening=r"(?:et|mais|ou|qu['’]en\s+est-il)\b",
         back=r"[cC]a|[cC]ela|[cC]eci|[cC]elui|[cC]elle|[cC]eux|[cC]elles|son|sa|ses|leurs?|ils?(?!\s+y\b)|elles?|lui|[cC]e(?=\s+\w)"

@@ -86,7 +86,7 @@ _PRO_FORM = _any(
     r"\b(?:the|that|this|which|what|other|another|same|\w+er|\w+est)\s+(?:\w+\s+)?ones?\b(?!\s+of\b)",
     r"\bthe\s+(?:former|latter)\b",
     # How do I record one?
-    r"\b(?!(?:each|every|any|no|number|step|chapter|part|version|level|phase)\b)[a-z]+\s+one\W*\Z",
+    r"\b(?!(?:each|every|any|no|number|step|chapter|part|version|level|phase)\b)[a-z]+\s+ones?\W*\Z",
     r"\b(?:the|those|these)\s+(?:two|three|both)\b(?!\s+\w)",
     r"\bthe\s+others?\b(?!\s+\w)",
 )
@@ -108,6 +108,11 @@ _WHO = _any(r"\A\W*who\b")
 _VERB = _any(
     r"\b(?:is|are|was|were|be|been|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|to)\b",
     r"\w['’]s\b|n['’]t\b",
+)
+# About the answer itself, or the same about something else.
+_META = _any(
+    r"\A\W*(?:and\s+)?(?:are\s+you\s+(?:really\s+|quite\s+)?(?:sure|certain)\b|(?:shorter|longer|continue|keep\s+going|proceed)"
+    r"(?:\s+please)?\W*\Z|(?:the\s+)?same\s+(?:for|with|in|on|goes)\b)"
 )
 # Which is faster? Which should I use for images? — of those that were mentioned.
 _SELECTING = _any(
@@ -158,6 +163,7 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
         "relational": not named and _is_of_something(question, content),
         "existing": not named and _asks_for_any(question, content),
         "continuing": not named and _continues(question, content, said),
+        "meta": bool(_META.match(question)),
         "selecting": not named and len(content) <= 3 and bool(_SELECTING.match(question)),
         "consequence": len(content) <= 3 and bool(_CONSEQUENCE.search(question)) and not _CAUSE.search(question),
         "definite": not named and _is_definite(question, content, said),

@@ -21,7 +21,11 @@ _TURN = re.compile(rf"{_OPENING}(?:what|how)\s+about\s+(.+?)(?:\s+instead)?\W*\Z
 _ARTICLE = re.compile(r"\A(an?|the)\s+", re.IGNORECASE)
 _ONE = re.compile(r"\ban?\s+\Z", re.IGNORECASE)
 _DETERMINED = re.compile(r"\b(?:an?|the|my|your|our|their|its|this|that|these|those|each|any)\s+\Z", re.IGNORECASE)
-_PREPOSITION = re.compile(r"(in|on|at|by|for|from|with|without|under|to|as|using|via)\s+(.+)", re.IGNORECASE)
+_PREPOSITION = re.compile(
+    r"(in|on|at|by|for|from|with|without|under|to|as|using|via|behind|inside|outside|through|over|during|after|before)"
+    r"\s+(.+)",
+    re.IGNORECASE,
+)
 _OF = re.compile(r"\bof\s+(?:(?:an?|the)\s+)?")  # the rules of ownership → the rules of borrowing
 _ONES = re.compile(r"(?<=\s)ones?\Z", re.IGNORECASE)
 _NOWHERE = (0, 0)

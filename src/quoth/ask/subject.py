@@ -16,7 +16,7 @@ from quoth.domain import PastTurn
 from quoth.text.terms import names_something, query_terms, term_ids
 
 _LONGEST = 6  # words of a phrase
-_TOKEN = re.compile(r"(?:(?<![\w-])--?)?[^\W_][\w'’.+#/-]*[\w+#]|\w|[.,;:?!]")
+_TOKEN = re.compile(r"(?:(?<![\w-])--?)?[^\W_][\w'’.+#/-]*[\w+#]|\w|[.,;:!]|(?<!\s)\?")
 _DETERMINERS = {"a", "an", "the", "my", "your", "our", "their", "its", "this", "that", "these", "those", "each", "any"}
 _ACTORS = {"i", "you", "we", "they", "it", "one", "to", "please", "let"}  # a verb follows
 _AUXILIARIES = {"do", "does", "did", "can", "could", "should", "would", "will", "must", "may", "might"}  # subject, verb
@@ -25,9 +25,24 @@ _BEING = {"is", "are", "was", "were", "be"}
 _OPENS = {"where", "when", "why", "how", "which", "if", "is", "are", "was", "were"}
 _VERBS = _AUXILIARIES | _BEING | {"been", "has", "have", "had"}  # right behind a thing, they say something about it
 _BEFORE_BEING = (_ASKING - {"which"}) | {"why", "how", "and", "so", "but"}  # is, and then a thing; which is [faster]?
+_SHORT = {"r": "are", "u": "you", "wat": "what", "wht": "what"}
 _ADVERBS = {"instead", "again", "back", "away", "others", "otherwise"}
 _CONJUNCTIONS = {"when", "if", "because", "while", "that", "which", "whether", "why", "how"}
-_PREPOSITIONS = {"about", "after", "against", "at", "before", "between", "by", "during", "for", "from", "in", "into"}
+_PREPOSITIONS = {
+    "about",
+    "after",
+    "against",
+    "at",
+    "before",
+    "behind",
+    "between",
+    "by",
+    "during",
+    "for",
+    "from",
+    "in",
+    "into",
+}
 _PREPOSITIONS |= {"of", "on", "through", "to", "under", "until", "using", "versus", "vs", "with", "without"}
 _LEADING = _BEING | _PREPOSITIONS | _DETERMINERS  # a thing follows
 _AFTER_VERB = _DETERMINERS | _PREPOSITIONS | _CONJUNCTIONS | {"?", "."}
@@ -128,12 +143,15 @@ def noun_phrases(text: str) -> Iterator[str]:
     side, joined by *of*, or by *and* where both have an article or stand after *between*. A verb at the beginning or
     the end is left out where the words around it show that it is one; where they do not, the phrase is left out."""
     tokens = list(_TOKEN.finditer(text))
-    said = [token[0].lower() for token in tokens]
+    said = [_SHORT.get(token[0], token[0].lower()) for token in tokens]
     content = [
         bool(term_ids(word)) and word not in _ADVERBS and (one, word) not in _BY_DEFAULT
         for one, word in pairwise(("", *said))
     ]
     at = 0
+    if any(content) and len(said) <= _LONGEST and _is_object(said, content):
+        yield text[tokens[0].start() : tokens[-1].end()]
+        return
     while at < len(tokens):
         if not content[at]:
             at += 1
@@ -145,6 +163,12 @@ def noun_phrases(text: str) -> Iterator[str]:
         if 0 < stop - begin <= _LONGEST:
             yield text[tokens[begin].start() : tokens[stop - 1].end()]
         at = end
+
+
+def _is_object(said: Sequence[str], content: Sequence[bool]) -> bool:
+    """Nothing but things and what joins them: "String and &str"."""
+    joins = (word in ("and", "or", "vs", "of") or word in _DETERMINERS for word in said[1:-1])
+    return content[0] and content[-1] and all(one or other for one, other in zip(content[1:-1], joins, strict=True))
 
 
 def _end(said: Sequence[str], content: Sequence[bool], at: int) -> int:
