@@ -39,12 +39,8 @@ def test_a_follow_up_takes_over_what_was_asked_about_first_and_then_what_the_ans
 def test_rare_words_are_taken_over_before_common_ones() -> None:
     history = [PastTurn("Which publisher drops samples?")]
     options = FollowUpOptions(most_asked=1)
-    assert rewrite("Why does it?", history, rarity(publisher=1.0, drops=1.0, samples=6.0), options).carried == (
-        "samples",
-    )
-    assert rewrite("Why does it?", history, rarity(publisher=6.0, drops=1.0, samples=1.0), options).carried == (
-        "publisher",
-    )
+    assert rewrite("Why?", history, rarity(publisher=1.0, drops=1.0, samples=6.0), options).carried == ("samples",)
+    assert rewrite("Why?", history, rarity(publisher=6.0, drops=1.0, samples=1.0), options).carried == ("publisher",)
 
 
 def test_the_newest_exchange_counts_most() -> None:
@@ -61,6 +57,16 @@ def test_a_pronoun_means_what_was_last_spoken_of_and_not_what_was_spoken_of_long
     query = rewrite("Where are they stored?", history, rarity(attributes=5.0, filters=1.0, dataset=2.0))
     assert query.carried[0] == "filters"
     assert query.shown == "filters: Where are they stored?"
+
+
+def test_a_conversation_goes_on_about_what_the_last_question_was_shown_to_be_about() -> None:
+    history = [
+        PastTurn("Who is Ferris?", "A crab. [1]"),
+        PastTurn("What does the operator do?", "It returns. [1]"),
+        PastTurn("Does it work with Option?", "Yes. [1]", "operator: Does it work with Option?"),
+    ]
+    query = rewrite("same for main?", history, rarity(Ferris=6.0, operator=1.0, Option=1.0, main=2.0))
+    assert query.shown == "operator: same for main?"
 
 
 def test_the_subject_lives_on_through_what_was_searched() -> None:

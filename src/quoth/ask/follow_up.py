@@ -63,6 +63,7 @@ class _Word:
     weight: float
     order: int
     asked: bool
+    last: bool = False  # what was last spoken of
 
 
 def rewrite(
@@ -142,9 +143,8 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     if elsewhere and not elsewhere.native(past.rarity):
         own = elsewhere.own
     meant = past.turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
-    said_last = term_ids(antecedent(question, past.informed) or "")
-    carried = _carried_terms(own, meant, past.rarity, options)
-    carried = tuple(sorted(carried, key=lambda word: not (word.asked and term_ids(word.text) & said_last)))
+    said_last = term_ids(antecedent(question, past.informed) or _shown_before(past.informed))
+    carried = _carried_terms(own, meant, past.rarity, options, said_last)
     joined = " ".join((own, *(word.text for word in carried))).strip()
     if not carried or len(joined) > options.longest:
         return _back_to(_alone(question).text, past, own)
@@ -158,6 +158,13 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
         phrase=_joined(about, own or question),
         shown=_joined(shown, question if elsewhere else own or question) if shown else question,
     )
+
+
+def _shown_before(turns: Sequence[PastTurn]) -> str:
+    """The subject that the last question was shown with: what goes on from there is about it, however much more was
+    said about something else."""
+    last = turns[-1] if turns else PastTurn("")
+    return last.searched.removesuffix(f": {last.question}") if last.searched.endswith(f": {last.question}") else ""
 
 
 def _back_to(text: str, past: _Past, own: str) -> SearchQuery:
@@ -257,9 +264,13 @@ def _with_searches(history: Sequence[PastTurn], rarity: Rarity, options: FollowU
 
 
 def _carried_terms(
-    question: str, history: Sequence[PastTurn], rarity: Rarity, options: FollowUpOptions
+    question: str,
+    history: Sequence[PastTurn],
+    rarity: Rarity,
+    options: FollowUpOptions,
+    said_last: frozenset[int] = frozenset(),
 ) -> tuple[_Word, ...]:
-    """The words to take over, the most meant first."""
+    """The words to take over, the most meant first; those said last come before all others."""
     words: dict[int, _Word] = {}
     rarest = max(rarity.values(), default=0.0)
 
@@ -278,6 +289,8 @@ def _carried_terms(
     if history:
         add(_readable(history[-1].content), _ANSWERED, asked=False)
     own = term_ids(question) | LIGHT
+    for term in said_last & words.keys():
+        words[term].last = words[term].asked
     return _choose([word for term, word in words.items() if term not in own and not word.text.isdigit()], options)
 
 
@@ -306,10 +319,10 @@ def _importance(term: ContentTerm, rarity: Rarity, rarest: float) -> float:
 
 
 def _choose(words: list[_Word], options: FollowUpOptions) -> tuple[_Word, ...]:
-    ranked = sorted(words, key=lambda word: (-word.weight, word.order))
+    ranked = sorted(words, key=lambda word: (not word.last, -word.weight, word.order))
     asked = [word for word in ranked if word.asked]
-    floor = _FLOOR * asked[0].weight if asked else 0.0
-    chosen = [word for word in asked if word.weight >= floor][: options.most_asked]
+    floor = _FLOOR * max((word.weight for word in asked), default=0.0)
+    chosen = [word for word in asked if word.last or word.weight >= floor][: options.most_asked]
     room = min(_MOST_ANSWERED, MOST_TERMS - len(chosen))
     chosen += [word for word in ranked if not word.asked][:room]
     return tuple(chosen)
