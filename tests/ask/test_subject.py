@@ -59,6 +59,10 @@ def test_a_phrase_is_a_part_of_the_question_and_short(text: str) -> None:
         assert 0 < len(phrase.split()) <= 6
 
 
+def test_a_very_long_chain_of_things_is_read_without_a_fault() -> None:
+    assert list(noun_phrases("How large is a " + "bag of " * 5_000)) == []
+
+
 def test_the_subject_holds_the_word_that_is_most_meant() -> None:
     turns = [PastTurn("How do I write a launch file?"), PastTurn("Where is the map kept?")]
     assert subject(turns, ["launch", "file"]) == "launch file"

@@ -173,16 +173,18 @@ def _is_object(said: Sequence[str], content: Sequence[bool]) -> bool:
 
 def _end(said: Sequence[str], content: Sequence[bool], at: int) -> int:
     """Behind the last word of the phrase that begins at `at`."""
-    article = at > 0 and said[at - 1] in _DETERMINERS
-    between = "between" in said[max(0, at - 2) : at]
-    while at < len(said) and content[at]:
-        at += 1
-    joint = at + 1 + (at + 1 < len(said) and said[at + 1] in _DETERMINERS)
-    if joint >= len(said) or not content[joint]:
-        return at
-    has_article = said[joint - 1] in _DETERMINERS
-    joins = said[at] == "of" or (said[at] in _JOINING and (between or (article and has_article)))
-    return _end(said, content, joint) if joins else at
+    while True:
+        article = at > 0 and said[at - 1] in _DETERMINERS
+        between = "between" in said[max(0, at - 2) : at]
+        while at < len(said) and content[at]:
+            at += 1
+        joint = at + 1 + (at + 1 < len(said) and said[at + 1] in _DETERMINERS)
+        if joint >= len(said) or not content[joint]:
+            return at
+        has_article = said[joint - 1] in _DETERMINERS
+        if said[at] != "of" and not (said[at] in _JOINING and (between or (article and has_article))):
+            return at
+        at = joint
 
 
 def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]:
