@@ -14,13 +14,15 @@ import pytest
 
 from linear import SMALL, Read, grows_too_fast
 from quoth.ask.claims import claims
+from quoth.ask.items import items, named
 from quoth.ask.kinds import kind_asked
+from quoth.ask.other_languages import read_elsewhere
 from quoth.ask.redaction import redacted
 from quoth.ask.references import pointed_at, rules_of, without_pointing
 from quoth.ask.selection import evidence_of_selection, judge_selection
 from quoth.ask.suited import is_record
 from quoth.chunks.split import split
-from quoth.domain import Markup, Page
+from quoth.domain import Markup, Page, PastTurn
 from quoth.sources.asciidoc_includes import AsciidocIncludes
 from quoth.sources.asciidoc_parts import part_of
 from quoth.sources.bounds import bounds_of
@@ -78,7 +80,7 @@ def _notebook(text: str) -> object:
 
 
 def _follow(text: str) -> object:
-    return rules_of(text, ()), pointed_at(text, ()), without_pointing(text)
+    return rules_of(text, ()), pointed_at(text, ()), without_pointing(text), read_elsewhere(text)
 
 
 def _selected(text: str) -> object:
@@ -101,6 +103,8 @@ ENTRIES: dict[str, Read] = {
     "passage: shown": lambda text: (markdown_shown(text, text), rst_shown(text), lost_borders(text)),
     "answer: markers": lambda text: (markers(text), without_unfinished(text), renumbered(text, (1, 2, 3))),
     "answer: claims": claims,
+    "answer: items": items,
+    "question before: two things": lambda text: named("and the latter?", [PastTurn(text, "")]),
     "markdown": _page("markdown"),
     "mdx": _page("mdx"),
     "myst": _page("myst"),
@@ -253,6 +257,7 @@ KNOWN = (
     *(("passage: what it explains", unit) for unit in ("(", "a ", "**", "- **a", "a\n", "(a) ")),
     *(("passage: a record of changes", unit) for unit in ("[]", "[", "``", "**")),
     *(("answer: claims", unit) for unit in ("- a\n", "|a|\n")),
+    *(("answer: items", unit) for unit in ("- a\n", "|a|\n", "|  ", "- [a](", "```\n", "~~~`")),
     *(("markdown", unit) for unit in ("# a" + " " * 50 + "b\n", "# a\n\nb\n\n", "# <a id=\n", "`")),
     *(("mdx", unit) for unit in ("{/*", "<a ")),
     ("myst", "````{note}\n"),

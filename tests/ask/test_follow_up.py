@@ -39,17 +39,34 @@ def test_a_follow_up_takes_over_what_was_asked_about_first_and_then_what_the_ans
 def test_rare_words_are_taken_over_before_common_ones() -> None:
     history = [PastTurn("Which publisher drops samples?")]
     options = FollowUpOptions(most_asked=1)
-    assert rewrite("Why does it?", history, rarity(publisher=1.0, drops=1.0, samples=6.0), options).carried == (
-        "samples",
-    )
-    assert rewrite("Why does it?", history, rarity(publisher=6.0, drops=1.0, samples=1.0), options).carried == (
-        "publisher",
-    )
+    assert rewrite("Why?", history, rarity(publisher=1.0, drops=1.0, samples=6.0), options).carried == ("samples",)
+    assert rewrite("Why?", history, rarity(publisher=6.0, drops=1.0, samples=1.0), options).carried == ("publisher",)
 
 
 def test_the_newest_exchange_counts_most() -> None:
     history = [PastTurn("What is OpenVLA?"), PastTurn("What is colcon?")]
     assert rewrite("Who made it?", history).carried[0] == "colcon"
+
+
+def test_a_pronoun_means_what_was_last_spoken_of_and_not_what_was_spoken_of_longest() -> None:
+    history = [
+        PastTurn("What are attributes?", "Attributes are small. [1]"),
+        PastTurn("How do I create attributes on a dataset?", "Set attributes. [1]"),
+        PastTurn("What are filters?", "Filters read attributes. [1]"),
+    ]
+    query = rewrite("Where are they stored?", history, rarity(attributes=5.0, filters=1.0, dataset=2.0))
+    assert query.carried[0] == "filters"
+    assert query.shown == "filters: Where are they stored?"
+
+
+def test_a_conversation_goes_on_about_what_the_last_question_was_shown_to_be_about() -> None:
+    history = [
+        PastTurn("Who is Ferris?", "A crab. [1]"),
+        PastTurn("What does the operator do?", "It returns. [1]"),
+        PastTurn("Does it work with Option?", "Yes. [1]", "operator: Does it work with Option?"),
+    ]
+    query = rewrite("same for main?", history, rarity(Ferris=6.0, operator=1.0, Option=1.0, main=2.0))
+    assert query.shown == "operator: same for main?"
 
 
 def test_the_subject_lives_on_through_what_was_searched() -> None:
@@ -109,6 +126,13 @@ def test_a_question_that_points_at_a_source_is_searched_with_the_words_of_that_s
     assert query.exclude_quotes == ("Volatile durability keeps nothing.", "The default decides the type.")
 
 
+def test_a_heading_that_is_a_question_is_not_shown_before_one() -> None:
+    source = CitedSource(1, "c", "Filters", "What filters are there?", "Two.")
+    query = rewrite("Tell me more about source 1", [PastTurn("What is a filter?", "So. [1]", sources=(source,))])
+    assert query.pinned == source
+    assert query.shown == "Tell me more about source 1"
+
+
 def test_what_is_asked_about_a_source_is_searched_too() -> None:
     history = [PastTurn("What?", "…", sources=(CitedSource(1, "a", "Topics", "Durability", "It keeps nothing."),))]
     query = rewrite("What does source 1 say about timeouts?", history)
@@ -119,6 +143,7 @@ def test_what_is_asked_about_a_source_is_searched_too() -> None:
 def test_the_rarity_of_words_is_asked_for_only_when_they_are_needed() -> None:
     assert terms_for("What is colcon?", [DOMAIN]) == []
     assert set(terms_for("Why?", [DOMAIN])) >= term_ids(DOMAIN.question)
+    assert term_ids("sold") <= set(terms_for("Where is it sold?", [DOMAIN, REFUSED]))
 
 
 # --- refused, instructed, shown --------------------------------------------------------------------------------------
@@ -138,6 +163,22 @@ RARITY = dict.fromkeys(term_ids("write launch file python parameters returns lau
 )
 def test_after_a_refusal_only_what_names_nothing_new_goes_on_about_the_unknown_thing(question: str, shown: str) -> None:
     assert rewrite(question, [LAUNCH, REFUSED], RARITY).shown == shown
+
+
+@pytest.mark.parametrize(
+    ("refused", "question"),
+    [
+        ("How long did dinosaurs live?", "Where is it kept?"),  # they are many
+        ("What is the weather in Berlin?", "How do I write one?"),  # there is but one
+        ("What does a TurtleBot cost?", "Does it need Python?"),  # words that the book uses of what it knows
+    ],
+)
+def test_after_a_refusal_what_does_not_fit_the_unknown_thing_goes_on_about_the_known_one(
+    refused: str, question: str
+) -> None:
+    query = rewrite(question, [LAUNCH, PastTurn(refused, "Not in the book.", refused=True)], RARITY)
+    assert {"launch", "file"} <= set(query.carried)
+    assert not {"dinosaurs", "weather", "TurtleBot"} & set(query.carried)
 
 
 def test_it_is_nobody_who_was_asked_for() -> None:

@@ -26,6 +26,13 @@ from quoth.text.terms import term_ids
         ("How long is Humble supported?", "And Jazzy?", "How long is Jazzy supported?"),
         ("How do I install it on Linux?", "ok, what about on Windows?", "How do I install it on Windows?"),
         ("How do I handle errors with Result?", "and with panic?", "How do I handle errors with panic?"),
+        ("What is the odom frame?", "And the map one?", "What is the map frame?"),
+        ("How do I create a dataset?", "And a group?", "How do I create a group?"),
+        ("How do I define a model?", "And a foreign key?", "How do I define a foreign key?"),
+        ("How do I write a plugin?", "what about an app?", "How do I write an app?"),
+        ("How do I start tasks?", "and a nursery?", "How do I start a nursery?"),
+        ("what does converge do?", "and destroy?", "what does destroy do?"),
+        ("Show me an example of Tank", "and Store?", "Show me an example of Store"),
     ],
 )
 def test_the_new_thing_takes_the_place_of_the_old_one(before: str, question: str, meant: str) -> None:
@@ -43,6 +50,7 @@ def test_the_new_thing_takes_the_place_of_the_old_one(before: str, question: str
         ("What is ownership?", "And the difference?"),  # a noun that wants an "of …" goes on about the same
         ("How do I write a launch file?", "and for parameters?"),  # no "for …" that it could replace
         ("How do I scale a deployment?", "And how do I stop it?"),
+        ("How do I run it with Docker?", "and behind nginx"),  # in another place
         ("When did Pink Floyd form?", "What about touring?"),  # one side of what has the name
         (
             "Which durability keeps the last message for late subscribers?",

@@ -16,10 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from quoth.ask.asked import asks_nothing
+from quoth.ask.informing import informing
 from quoth.ask.instructions import Instruction, instruction_in
+from quoth.ask.items import named
+from quoth.ask.other_languages import read_elsewhere
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
-from quoth.ask.shift import turned, turns_to
-from quoth.ask.subject import subject
+from quoth.ask.shift import turned
+from quoth.ask.subject import antecedent, reads_well, subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 
@@ -48,8 +51,6 @@ _MOST_RUNS = 2  # stretches of what was asked about
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
-_WHO = re.compile(r"\W*(?:who|whose|whom)\b", re.IGNORECASE)
-_IT = re.compile(r"\b(?:it|its|itself)\b", re.IGNORECASE)
 
 Rarity = Mapping[int, float]  # term id → IDF
 
@@ -62,6 +63,7 @@ class _Word:
     weight: float
     order: int
     asked: bool
+    last: bool = False  # what was last spoken of
 
 
 def rewrite(
@@ -74,24 +76,43 @@ def rewrite(
     if asks_nothing(question):
         return SearchQuery(question)
     known = rarity or {}
-    history = [_by_object(turn) for turn in history if not asks_nothing(turn.question)]
+    said = [turn for turn in history if not asks_nothing(turn.question)]
+    history = [_by_object(turn, known) for turn in said]
     informed = _since_turn(informing(history, known, question), known)
     turns = _with_searches(informed, known, options)
-    past = _Past(history, turns, known, _rules(question, turns), pointed_at(question, history))
-    if past.pinned is None and (instead := turned(question, informed, known)):
+    if meant := named(question, [turn for turn in said if not turn.refused]):
+        rules = ("named",) if meant.listed else _rules(meant.question, turns)
+        query = _in_context(meant.question, _Past(history, informed, turns, known, rules, None), options)
+        shown = query.shown if "turn" in query.rules else meant.question
+        return replace(query, rules=tuple(dict.fromkeys(("named", *query.rules))), shown=shown)
+    past = _Past(history, informed, turns, known, _rules(question, turns), pointed_at(question, history))
+    return _in_context(question, past, options)
+
+
+def _in_context(question: str, past: _Past, options: FollowUpOptions) -> SearchQuery:
+    elsewhere = read_elsewhere(question)
+    turn = elsewhere.turn if elsewhere else question
+    if past.pinned is None and (instead := turned(turn, past.informed, past.rarity)):
         return SearchQuery(instead, ("turn", *past.rules), shown=instead)
     if past.pinned is None and not past.rules:
         return _alone(question)
     return _going_back(question, past, options)
 
 
-def _by_object(turn: PastTurn) -> PastTurn:
-    """An instruction was about its object: "a beginner" and "quiz" are nothing that is talked about."""
-    instruction = instruction_in(turn.question)
-    if instruction is None:
+def _by_object(turn: PastTurn, rarity: Rarity) -> PastTurn:
+    """An instruction was about its object: "a beginner" and "quiz" are nothing that is talked about. A question in
+    another language was about those of its words that the book has."""
+    instruction, elsewhere = instruction_in(turn.question), read_elsewhere(turn.question)
+    if instruction is None and elsewhere is None:
         return turn
-    searched = "" if instruction.whole_book else turn.searched.removesuffix(turn.question).rstrip(": ")
-    return replace(turn, question=instruction.object, searched=searched)
+    about = instruction.object if instruction else ""
+    if elsewhere and not elsewhere.native(rarity):
+        about = " ".join(word.text for word in query_terms(elsewhere.named) if not rarity or word.found_in(rarity))
+    elif elsewhere and not instruction:
+        return turn
+    whole_book = instruction is not None and instruction.whole_book
+    searched = "" if whole_book else turn.searched.removesuffix(turn.question).rstrip(": ")
+    return replace(turn, question=about, searched=searched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +120,8 @@ class _Past:
     """What a follow-up goes back to."""
 
     history: Sequence[PastTurn]
-    turns: Sequence[PastTurn]  # those that tell what is meant, with all that was searched for them
+    informed: Sequence[PastTurn]  # those that tell what is meant
+    turns: Sequence[PastTurn]  # the same, with all that was searched for them
     rarity: Rarity
     rules: tuple[str, ...]
     pinned: CitedSource | None
@@ -117,21 +139,32 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     """The question with the words of the conversation, or of the source it points at, that it most probably means."""
     pinned, instruction = past.pinned, instruction_in(question)
     own = instruction.searched if instruction and pinned is None else without_pointing(question)
+    elsewhere = read_elsewhere(question)
+    if elsewhere and not elsewhere.native(past.rarity):
+        own = elsewhere.own
     meant = past.turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
-    carried = _carried_terms(own, meant, past.rarity, options)
+    said_last = term_ids(antecedent(question, past.informed) or _shown_before(past.informed))
+    carried = _carried_terms(own, meant, past.rarity, options, said_last)
     joined = " ".join((own, *(word.text for word in carried))).strip()
     if not carried or len(joined) > options.longest:
         return _back_to(_alone(question).text, past, own)
     asked = [word for word in carried if word.asked]
     about, shown = _stretches(meant, asked), subject(meant, [word.text for word in asked])
     if pinned is not None:
-        about = shown = pinned.section
+        about, shown = pinned.section, pinned.section if reads_well(pinned.section) else ""
     return replace(
         _back_to(joined, past, own),
         carried=tuple(word.text for word in carried),
         phrase=_joined(about, own or question),
-        shown=_joined(shown, own or question) if shown else question,
+        shown=_joined(shown, question if elsewhere else own or question) if shown else question,
     )
+
+
+def _shown_before(turns: Sequence[PastTurn]) -> str:
+    """The subject that the last question was shown with: what goes on from there is about it, however much more was
+    said about something else."""
+    last = turns[-1] if turns else PastTurn("")
+    return last.searched.removesuffix(f": {last.question}") if last.searched.endswith(f": {last.question}") else ""
 
 
 def _back_to(text: str, past: _Past, own: str) -> SearchQuery:
@@ -159,27 +192,18 @@ def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     """The terms whose rarity `rewrite` will want; none for a question that makes sense alone."""
     if asks_nothing(question) or (pointed_at(question, history) is None and not _rules(question, history)):
         return []
-    return sorted(frozenset[int]().union(*(term_ids(_said(turn)) for turn in history)))
-
-
-def informing(history: Sequence[PastTurn], rarity: Rarity, question: str = "") -> list[PastTurn]:
-    """The exchanges that tell what a question means. One that was refused says nothing about the book, so what follows
-    goes on with what was answered before. Only right after a question about something that the book does not know, "it"
-    means that: then nothing else is meant. "What about cancel scopes?" names what it is about, and goes on."""
-    answered = [turn for turn in history if not turn.refused]
-    if not history or not history[-1].refused or (question and turns_to(question)):
-        return answered
-    last = history[-1]
-    if answered and _WHO.match(last.question) and _IT.search(question):
-        return answered  # a person is not "it"
-    unknown = rarity and any(not term.found_in(rarity) for term in query_terms(last.question) if term.id not in LIGHT)
-    return [last] if unknown or not answered else answered
+    elsewhere = read_elsewhere(question)
+    usual = elsewhere.usual if elsewhere else frozenset[int]()
+    if history[-1].refused:  # are these words of the book, or of what it does not know?
+        usual |= term_ids(question)
+    return sorted(usual.union(*(term_ids(_said(turn)) for turn in history)))
 
 
 def _rules(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
     """What points back. An instruction without an object is about what was talked about."""
-    rules = rules_of(question, history)
-    instruction = instruction_in(question)
+    rules, instruction, elsewhere = rules_of(question, history), instruction_in(question), read_elsewhere(question)
+    if history and elsewhere:
+        rules = tuple(dict.fromkeys((*elsewhere.rules, *rules)))
     if instruction and instruction.whole_book:
         return ()
     return ("instruction", *rules) if history and instruction and not instruction.object else rules
@@ -240,9 +264,13 @@ def _with_searches(history: Sequence[PastTurn], rarity: Rarity, options: FollowU
 
 
 def _carried_terms(
-    question: str, history: Sequence[PastTurn], rarity: Rarity, options: FollowUpOptions
+    question: str,
+    history: Sequence[PastTurn],
+    rarity: Rarity,
+    options: FollowUpOptions,
+    said_last: frozenset[int] = frozenset(),
 ) -> tuple[_Word, ...]:
-    """The words to take over, the most meant first."""
+    """The words to take over, the most meant first; those said last come before all others."""
     words: dict[int, _Word] = {}
     rarest = max(rarity.values(), default=0.0)
 
@@ -261,6 +289,8 @@ def _carried_terms(
     if history:
         add(_readable(history[-1].content), _ANSWERED, asked=False)
     own = term_ids(question) | LIGHT
+    for term in said_last & words.keys():
+        words[term].last = words[term].asked
     return _choose([word for term, word in words.items() if term not in own and not word.text.isdigit()], options)
 
 
@@ -289,10 +319,10 @@ def _importance(term: ContentTerm, rarity: Rarity, rarest: float) -> float:
 
 
 def _choose(words: list[_Word], options: FollowUpOptions) -> tuple[_Word, ...]:
-    ranked = sorted(words, key=lambda word: (-word.weight, word.order))
+    ranked = sorted(words, key=lambda word: (not word.last, -word.weight, word.order))
     asked = [word for word in ranked if word.asked]
-    floor = _FLOOR * asked[0].weight if asked else 0.0
-    chosen = [word for word in asked if word.weight >= floor][: options.most_asked]
+    floor = _FLOOR * max((word.weight for word in asked), default=0.0)
+    chosen = [word for word in asked if word.last or word.weight >= floor][: options.most_asked]
     room = min(_MOST_ANSWERED, MOST_TERMS - len(chosen))
     chosen += [word for word in ranked if not word.asked][:room]
     return tuple(chosen)

@@ -40,7 +40,11 @@ _PLEASE = _any(
 _END = _any(r"[\s,]*(?:,?\s*please|for\s+me|thanks|thank\s+you)*\s*[.?!\s]*\Z")
 _POINTING = _any(
     r"\A\W*(?:(?:all\s+of\s+)?(?:this|that|these|those|it|them|everything|the\s+above|me"
-    r"|what\s+(?:this|it)\s+(?:means|says)|what\s+is\s+(?:said|written)\s+here)"
+    r"|what\s+(?:this|it|that)\s+(?:means|says)|what\s+is\s+(?:said|written)\s+here"
+    r"|(?:(?:all|everything|what)\s+)?(?:that\s+)?(?:you|we|i)(?:['’]ve|\s+have)?\s+(?:just\s+)?(?:said|told|wrote|written"
+    r"|explained|discussed|talked\s+about|covered)(?:\s+(?:me|us|so\s+far|until\s+now|above|before|earlier))*"
+    r"|(?:this|our|the)\s+(?:whole\s+)?(?:conversation|discussion|chat)(?:\s+so\s+far)?"
+    r"|(?:your|the\s+last|the\s+previous|your\s+last)\s+(?:answer|reply|response))"
     r"|(?:(?:this|that|the|these|those|my|whole|entire|selected|above|following|highlighted|current|same)\s+)+"
     r"(?:text|passage|paragraph|section|selection|excerpt|part|sentence|lines?|code|snippet|page"
     r"|answer|chapter|material|content|thing|concept)s?)?\W*\Z"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quoth.ask.instructions import instruction_in
+from quoth.ask.other_languages import read_elsewhere
 from quoth.domain import QueryTerm
 from quoth.text.terms import term_ids
 
@@ -33,7 +34,10 @@ _LATIN = "\u024f"  # the last letter of Latin scripts
 def words_cannot_tell(question: str, terms: Sequence[QueryTerm]) -> bool:
     """Whether a model should be asked although the words that were found say little."""
     instruction = instruction_in(question)
-    return (instruction is not None and instruction.whole_book) or _in_another_language(terms)
+    if (instruction is not None and instruction.whole_book) or _in_another_language(terms):
+        return True
+    elsewhere = read_elsewhere(question)  # of a follow-up, only the words of its own were searched for
+    return elsewhere is not None and not elsewhere.native({term.id for term in terms if term.in_book})
 
 
 def _in_another_language(terms: Sequence[QueryTerm]) -> bool:

@@ -18,9 +18,9 @@ from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
 LIGHT = term_ids(
     """
     add answer anybody anyone anything article ask aspect become begin bit call case change come detail different
-    discuss do elaborate else end event everything exactly example expand explain fact find first give go good happen
-    help important include information interest interesting kind know last learn like look lot make matter mean
-    mention name need new next notable note occur ok okay old one part people person place point possible problem
+    discuss do elaborate else end event everything exactly example expand explain fact find first former give go good
+    happen help important include information interest interesting kind know last latter learn like look lot make matter
+    mean mention name need new next notable note occur ok okay old one part people person place point possible problem
     really say second see show something sort special specific start stuff take talk tell thank thing think third time
     try two type use want way well word work year
     """
@@ -35,6 +35,14 @@ RELATIONAL = term_ids(
     output parameter performance policy price pro program property purpose reaction reason relation requirement
     response result return risk role rule series setting show side size solution song step story syntax team tool
     tradeoff upside usage value version workaround
+    """
+)
+
+# Of these, those that nobody asks the meaning of: "What is an alternative?" asks for one to what was talked about.
+_ALWAYS_OF = term_ids(
+    """
+    advantage alternative benefit bit con consequence disadvantage downside drawback equivalent example good kind
+    opposite pro problem reason second sort thing third upside way workaround
     """
 )
 
@@ -78,7 +86,7 @@ _PRO_FORM = _any(
     r"\b(?:the|that|this|which|what|other|another|same|\w+er|\w+est)\s+(?:\w+\s+)?ones?\b(?!\s+of\b)",
     r"\bthe\s+(?:former|latter)\b",
     # How do I record one?
-    r"\b(?!(?:each|every|any|no|number|step|chapter|part|version|level|phase)\b)[a-z]+\s+one\W*\Z",
+    r"\b(?!(?:each|every|any|no|number|step|chapter|part|version|level|phase)\b)[a-z]+\s+ones?\W*\Z",
     r"\b(?:the|those|these)\s+(?:two|three|both)\b(?!\s+\w)",
     r"\bthe\s+others?\b(?!\s+\w)",
 )
@@ -91,10 +99,24 @@ _PHRASE = _any(
     r"\A\W*(?:in|on|at|by|for|from|with|without|under|of|to|as|any|like|before|after|during|until|since|between|through|into"
     r"|about|against|near|over|around|because)\b"
 )
+# "What is an event?", "What are groups?" ask for a meaning, however common the word: the thing is new.
+_DEFINED = _any(
+    r"\A\W*(?:(?:and|so|ok|but)\W+)?(?:(?:what(?:['’]?s|\s+is)|define)\s+an?\s+|what\s+are\s+(?=[\w-]+s\W*\Z))([\w'’-]+)\W*\Z"
+)
 _ASKING = _any(r"\A\W*(?:whose|which|what|who|when|why|how)\b")
+_WHO = _any(r"\A\W*who\b")
 _VERB = _any(
     r"\b(?:is|are|was|were|be|been|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|to)\b",
     r"\w['’]s\b|n['’]t\b",
+)
+# About the answer itself, or the same about something else.
+_META = _any(
+    r"\A\W*(?:and\s+)?(?:are\s+you\s+(?:really\s+|quite\s+)?(?:sure|certain)\b|(?:shorter|longer|continue|keep\s+going|proceed)"
+    r"(?:\s+please)?\W*\Z|(?:the\s+)?same\s+(?:for|with|in|on|goes)\b)"
+)
+# Which is faster? Which should I use for images? — of those that were mentioned.
+_SELECTING = _any(
+    r"\A\W*(?:(?:and|so|ok|but|then)\W+)*which\s+(?:is|are|was|were|should|do|does|did|can|could|would|will|must)\s+(?!the\b|an?\b)"
 )
 _CONTINUING = _any(
     r"\b(?:else|another|others|otherwise|instead|afterwards?|too|as\s+well|the\s+same|next|similar|earlier|previous(?:ly)?"
@@ -125,6 +147,8 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
     """What in the question points back, by name; none when it makes sense alone."""
     if not history or len(question) > LONGEST_FOLLOW_UP or "\n" in question.strip():
         return ()  # a question of several lines brings along what it is about: "this program" is below it
+    if defines(question):
+        return ()
     words = query_terms(question)
     content = [word for word in words if word.id not in LIGHT]
     named = any(_is_name(word.text) for word in content)
@@ -134,15 +158,23 @@ def rules_of(question: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
         "demonstrative": bool(_DEMONSTRATIVE.search(question)),
         "pro-form": bool(_PRO_FORM.search(question)),
         "opening": bool(_OPENING.match(question)) and len(words) <= 8,
-        "fragment": _is_fragment(question, named=named),
+        "fragment": _is_fragment(question, content, named=named),
         "empty": all(word.text.isdigit() for word in content),
         "relational": not named and _is_of_something(question, content),
         "existing": not named and _asks_for_any(question, content),
         "continuing": not named and _continues(question, content, said),
+        "meta": bool(_META.match(question)),
+        "selecting": not named and len(content) <= 3 and bool(_SELECTING.match(question)),
         "consequence": len(content) <= 3 and bool(_CONSEQUENCE.search(question)) and not _CAUSE.search(question),
         "definite": not named and _is_definite(question, content, said),
     }
     return tuple(name for name, holds in found.items() if holds)
+
+
+def defines(question: str) -> bool:
+    """It asks what a thing is, and names it, be it by the most common word."""
+    defined = _DEFINED.match(question)
+    return defined is not None and bool(term_ids(defined[1])) and not term_ids(defined[1]) & _ALWAYS_OF
 
 
 def _is_name(text: str) -> bool:
@@ -185,9 +217,10 @@ def _introduced(before: str, pronoun: str) -> bool:
     return not plural and pronoun == "it" and len(said) >= 2
 
 
-def _is_fragment(question: str, *, named: bool) -> bool:
-    """On Windows? Which version? — a phrase that needs the sentence before it. Bare keywords are a search."""
-    if _VERB.search(question):
+def _is_fragment(question: str, content: Sequence[ContentTerm], *, named: bool) -> bool:
+    """On Windows? Which version? — a phrase that needs the sentence before it. Bare keywords are a search, and "Who
+    invented pizza?" is a whole sentence."""
+    if _VERB.search(question) or (len(content) > 1 and _WHO.match(question)):
         return False
     length = len(question.split())
     return bool((length <= 4 and _PHRASE.match(question)) or (length <= 3 and not named and _ASKING.match(question)))
@@ -227,19 +260,19 @@ def _argued(question: str, words: Sequence[ContentTerm], said: frozenset[int]) -
 
 # --- pointing at a source ---------------------------------------------------------------------------------------------
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS = {word: number for words in (_ORDINALS, _CARDINALS) for number, word in enumerate(words, start=1)} | {
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: number for words in (ORDINALS, CARDINALS) for number, word in enumerate(words, start=1)} | {
     "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5
 }  # fmt: skip
 _SOURCE = r"(?:source|reference|citation|quotation|quote|passage|excerpt|result|link|footnote)"
 _PLACE = r"(?:page|section|chapter|lesson|part|paragraph)"
 _BY_NUMBER = _any(
-    rf"\b{_SOURCE}s?\s*(?:#|no\.?|number)?\s*\[?(\d{{1,2}}|{'|'.join(_CARDINALS)})\b(?!\s+\w+s\b)\]?",
+    rf"\b{_SOURCE}s?\s*(?:#|no\.?|number)?\s*\[?(\d{{1,2}}|{'|'.join(CARDINALS)})\b(?!\s+\w+s\b)\]?",
     r"(?<!\w)\[(\d{1,2})\]",
 )
 _BY_ORDINAL = _any(
-    rf"\b(?:the|your|its)\s+(?:very\s+)?({'|'.join(_ORDINALS)}|1st|2nd|3rd|[45]th|last|final|only)\s+(?:{_SOURCE}|one)\b"
+    rf"\b(?:the|your|its)\s+(?:very\s+)?({'|'.join(ORDINALS)}|1st|2nd|3rd|[45]th|last|final|only)\s+(?:{_SOURCE}|one)\b"
 )
 _FORMER = _any(r"\bthe\s+(former|latter)\b")
 _THAT_PLACE = _any(rf"\b(?:that|this|the\s+same)\s+(?:{_SOURCE}|{_PLACE})\b(?!\s+of\b)")

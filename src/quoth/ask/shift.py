@@ -17,13 +17,20 @@ from quoth.domain import PastTurn
 from quoth.text.terms import names_something, query_terms, term_ids
 
 _OPENING = r"\A\W*(?:(?:ok|okay|thanks|thank\s+you|great|so|yes|no|right|and|but|then)\b[\s,.!]*)*"
-_TURN = re.compile(rf"{_OPENING}(?:what|how)\s+about\s+(.+?)\W*\Z|\A\W*and\s+(.+?)\W*\Z", re.IGNORECASE)
-_ARTICLE = re.compile(r"\A(?:an?|the)\s+", re.IGNORECASE)
-_ONE = re.compile(r"\b(?:an?)\s+\Z", re.IGNORECASE)
-_PREPOSITION = re.compile(r"(in|on|at|by|for|from|with|without|under|to|as|using|via)\s+(.+)", re.IGNORECASE)
+_TURN = re.compile(rf"{_OPENING}(?:what|how)\s+about\s+(.+?)(?:\s+instead)?\W*\Z|\A\W*and\s+(.+?)\W*\Z", re.IGNORECASE)
+_ARTICLE = re.compile(r"\A(an?|the)\s+", re.IGNORECASE)
+_ONE = re.compile(r"\ban?\s+\Z", re.IGNORECASE)
+_DETERMINED = re.compile(r"\b(?:an?|the|my|your|our|their|its|this|that|these|those|each|any)\s+\Z", re.IGNORECASE)
+_PREPOSITION = re.compile(
+    r"(in|on|at|by|for|from|with|without|under|to|as|using|via|behind|inside|outside|through|over|during|after|before)"
+    r"\s+(.+)",
+    re.IGNORECASE,
+)
 _OF = re.compile(r"\bof\s+(?:(?:an?|the)\s+)?")  # the rules of ownership → the rules of borrowing
+_ONES = re.compile(r"(?<=\s)ones?\Z", re.IGNORECASE)
 _NOWHERE = (0, 0)
 _STAND_IN = term_ids("others rest both same former latter ones remaining")  # for what was said: no new thing
+_COMMONPLACE = LIGHT | RELATIONAL  # with "a" before it, such a word names a thing all the same: "and a group?"
 _COMMON = 0.3  # of the highest rarity: a name below it is that of the book itself
 
 Rarity = Mapping[int, float]  # term id → IDF
@@ -31,41 +38,50 @@ Rarity = Mapping[int, float]  # term id → IDF
 
 def turned(question: str, history: Sequence[PastTurn], rarity: Rarity) -> str:
     """The question that is meant, in words that a reader could have typed; empty if this is no turn."""
-    preposition, new = _thing(question)
+    preposition, article, new = _thing(question)
     if not new or not history:
         return ""
     last = history[-1]
     before = last.searched or last.question
     if _TURN.match(before) or _joined(before, last.question):
         return ""
-    if not term_ids(new) - term_ids(before) - LIGHT - RELATIONAL:
+    if not term_ids(new) - term_ids(before) - (_COMMONPLACE if article in ("", "the") else frozenset()):
         return ""  # nothing new: it goes on about the same
     start, end = _led_by(preposition, before) if preposition else _place(new, before, rarity)
     if start == end:
         return ""
-    head = before[:start]
-    if _ONE.search(head) and (new.endswith("s") or names_something(new)):
-        head = _ONE.sub("", head)
-    return f"{head}{new}{before[end:]}"
+    new = _ONES.sub(before[start:end].split()[-1], new)  # the odom frame → the map one → the map frame
+    return f"{_with_article(before[:start], article, new)}{before[end:]}"
+
+
+def _with_article(head: str, article: str, new: str) -> str:
+    """The new thing with the article that it needs: how do I define a model → *a* foreign key, → enums."""
+    if _ONE.search(head):
+        plain = new.endswith("s") or any(names_something(word) for word in new.split())
+        own = article if article in ("a", "an") else "an" if new[:1] in "aeiou" else "a"
+        return _ONE.sub("" if plain else f"{own} ", head) + new
+    return f"{head}{new}" if not article or _DETERMINED.search(head) else f"{head}{article} {new}"
 
 
 def turns_to(question: str) -> bool:
     """Whether it names another thing by itself, whatever was talked about before."""
-    _, new = _thing(question)
-    return bool(term_ids(new) - LIGHT - RELATIONAL)
+    return bool(term_ids(_thing(question)[2]) - _COMMONPLACE)
 
 
-def _thing(question: str) -> tuple[str, str]:
-    """The preposition and the thing of "and with panic?"; no thing if it is not one noun phrase, or only stands for
-    what was said."""
+def _thing(question: str) -> tuple[str, str, str]:
+    """The preposition, the article and the thing of "and with a panic?"; no thing if it is not one noun phrase, or only
+    stands for what was said."""
     found = _TURN.match(question)
     if not found:
-        return "", ""
+        return "", "", ""
     said = found[1] or found[2]
     led = _PREPOSITION.fullmatch(said)
-    new = _ARTICLE.sub("", led[2] if led else said)
+    thing = led[2] if led else said
+    leading = _ARTICLE.match(thing)
+    article = leading[1].lower() if leading else ""
+    new = _ARTICLE.sub("", thing)
     named = list(noun_phrases(f"about {new}")) == [new] and not term_ids(new) <= _STAND_IN
-    return (led[1] if led else "", new) if named else ("", "")
+    return (led[1] if led else "", article, new) if named else ("", "", "")
 
 
 def _joined(before: str, question: str) -> bool:
@@ -89,12 +105,17 @@ def _place(new: str, before: str, rarity: Rarity) -> tuple[int, int]:
         return sharing[-1]  # the energy function → the mass function
     named = [(a, b) for a, b in places if _is_name(before[a:b], rarity)]
     if _is_name(new, {}):
-        return named[-1] if named else _NOWHERE
+        return _behind_of(*named[-1], before, name=True) if named else _NOWHERE
     things = [(a, b) for a, b in places if not _is_name(before[a:b], {})]
     if named or len(things) != 1:
         return _NOWHERE  # of several things, nobody knows which is meant
-    start, end = things[0]
-    return max((of.end() for of in _OF.finditer(before, start, end)), default=start), end
+    return _behind_of(*things[0], before)
+
+
+def _behind_of(start: int, end: int, before: str, *, name: bool = False) -> tuple[int, int]:
+    """Of "the rules of ownership", *ownership* is replaced."""
+    behind = max((of.end() for of in _OF.finditer(before, start, end)), default=start)
+    return (start if name and not _is_name(before[behind:end], {}) else behind), end
 
 
 def _places(text: str) -> list[tuple[int, int]]:
