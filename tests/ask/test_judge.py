@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.ask.calibration import Logistic, Scale, calibration_for, scale_for, sigmoid
+from quoth.ask.calibration import Calibration, Logistic, Scale, calibration_for, scale_for, sigmoid
 from quoth.ask.judge import FITTED, UNFITTED, ConfidenceOptions, features, judge, metrics_of
 from quoth.domain import ConfidenceLevel, Evidence, Passage, QueryTerm
 from quoth.text.terms import query_terms
@@ -103,6 +103,16 @@ def test_the_operators_threshold_refuses_what_is_below_it_also_before_a_model(op
     above, below = (judge(evidence, replace(options, threshold=at)) for at in (confidence, min(1.0, confidence + 1e-6)))
     assert (above.should_answer or options is SPEC, above.confidence) == (True, confidence)
     assert (below.should_answer, below.level, below.outside) == (False, "insufficient", True)
+
+
+@pytest.mark.parametrize(("threshold", "outside"), [(0.3, 0.05), (0.1, 0.08), (0.3, 0.3)])
+def test_an_absent_identifier_is_refused_but_not_before_a_model_unless_all_doubts_are(
+    threshold: float, outside: float
+) -> None:
+    found = evidence("What is max_upload_size_mb?", "The upload is limited.", score=0.9, absent=("max_upload_size_mb",))
+    own = Calibration(Logistic(0.0), Logistic(4.0), threshold, 0.5, 0.8, outside)
+    verdict = judge(found, ConfidenceOptions(own=own))
+    assert (verdict.should_answer, verdict.outside) == (False, outside == threshold)
 
 
 def test_the_metrics_are_those_of_the_passages() -> None:

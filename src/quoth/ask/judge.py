@@ -79,8 +79,7 @@ def judge(evidence: Evidence, options: ConfidenceOptions = ConfidenceOptions()) 
     )
     confidence = judge.probability(basis.features)
     if absent_identifiers(evidence.asked, evidence):
-        # The passage is about something else, however well the other words fit.
-        confidence = min(confidence, calibration.threshold / 2)
+        confidence = min(confidence, _about_another(calibration))
     level = _level(confidence, calibration)
     return Verdict(
         confidence,
@@ -106,6 +105,13 @@ def _with_threshold(calibration: Calibration, threshold: float | None) -> Calibr
         return calibration
     medium, high = max(calibration.medium, threshold), max(calibration.high, threshold)
     return replace(calibration, threshold=threshold, outside=threshold, medium=medium, high=high)
+
+
+def _about_another(calibration: Calibration) -> float:
+    """The most if the passages are about something else, however well their other words fit: too little to answer, but
+    a model may still be asked, where one is asked about doubtful things at all."""
+    half, outside = calibration.threshold / 2, calibration.outside
+    return outside if half < outside < calibration.threshold else half
 
 
 def metrics_of(evidence: Evidence) -> ConfidenceMetrics:
