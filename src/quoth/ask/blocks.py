@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from quoth.domain import Chunk
+from quoth.text.entries import is_entry
 from quoth.text.sentences import Sentence, sentences
 
 BlockKind = Literal["paragraph", "list", "table", "code", "heading"]
@@ -25,7 +26,6 @@ _ANNOUNCES = re.compile(
     re.I,
 )
 _COLON = re.compile(r"(?:[:：]|\b(?:e\.g|i\.e)\.,?|\b(?:for (?:example|instance)|as follows)[.,]?)[*_ ]*\Z", re.I)
-_ENTRY = re.compile(r"[^\n]{1,80}\n(?:[ \t]*\n)?[ \t]{0,3}:[ \t]+\S")
 _ORDERED = re.compile(r"\(?(?:\d{1,9}|#)[.)]")
 _TAB = re.compile(
     r"<Tab(?:Item|)\b[^<>]*?\b(?:label|title|name)=\{?[\"'](?P<tag>[^\"'<>]+)[\"'][^<>]*>"  # Docusaurus, Starlight
@@ -160,13 +160,15 @@ def layout(chunk: Chunk) -> Layout:
     opens = frozenset(
         at
         for at, unit in enumerate(units)
-        if (unit.kind == "item" and _opens_item(text, unit)) or _is_entry(text, unit)
+        if (unit.kind == "item" and _opens_item(text, unit))
+        or (unit.kind in ("item", "prose") and is_entry(text, unit.start, unit.end, chunk.markup))
     )
     tabs = list(_tabs(text))
     blocks: list[Block] = []
     at: list[int] = []
     for position, unit in enumerate(units):
-        kind = _kind(text, unit, units[position - 1] if position else None, blocks[-1] if blocks else None)
+        before = units[position - 1] if position else None
+        kind = _kind(chunk, unit, before, blocks[-1] if blocks else None, opens=position in opens)
         if kind is None:
             last = blocks[-1]
             blocks[-1] = _block(last.kind, last.first, position, text, units, tabs, chunk.lead)
@@ -176,25 +178,27 @@ def layout(chunk: Chunk) -> Layout:
     return Layout(chunk, units, tuple(blocks), tuple(at), opens)
 
 
-def _kind(text: str, unit: Sentence, before: Sentence | None, block: Block | None) -> BlockKind | None:
+def _kind(
+    chunk: Chunk, unit: Sentence, before: Sentence | None, block: Block | None, *, opens: bool
+) -> BlockKind | None:
     """The kind of block that the sentence begins; None if it continues the block before it."""
     kinds: dict[str, BlockKind] = {"item": "list", "row": "table", "header": "table", "prose": "paragraph"}
     kind: BlockKind = kinds.get(unit.kind) or ("code" if unit.kind == "code" else "heading")
-    kind = "list" if _is_entry(text, unit) else kind
+    kind = "list" if opens else kind
     if block is None or before is None:
         return kind
     if before.kind == "header" and unit.kind == "row":  # a blank line may follow the header of a directive
         return None
-    return None if _goes_on(text, unit, kind, block, text[before.end : unit.start]) else kind
+    return None if _goes_on(chunk, unit, kind, block, chunk.text[before.end : unit.start]) else kind
 
 
-def _goes_on(text: str, unit: Sentence, kind: BlockKind, block: Block, gap: str) -> bool:
+def _goes_on(chunk: Chunk, unit: Sentence, kind: BlockKind, block: Block, gap: str) -> bool:
     """Whether the sentence belongs to the block before it; `gap` is the text between them."""
-    if block.kind == "table":
-        return unit.kind == "row" and not _BLANK_LINE.search(gap)
+    if block.kind == "table":  # in AsciiDoc, blank lines are usual between its rows
+        return unit.kind == "row" and (not _BLANK_LINE.search(gap) or (chunk.markup == "asciidoc" and not gap.strip()))
     if _MARKUP.search(gap):
         return False
-    if block.kind == "list" and (kind == "list" or _indented(text, unit)):
+    if block.kind == "list" and (kind == "list" or _indented(chunk.text, unit)):
         return True
     # the next sentence of an item, or of a paragraph
     return block.kind in ("list", "paragraph") and kind == "paragraph" and not _BLANK_LINE.search(gap)
@@ -232,11 +236,6 @@ def _as_code(block: Block, code: str, lead: str) -> Block:
 
 def _opens_item(text: str, unit: Sentence) -> bool:
     return bool(_MARK.fullmatch(text[text.rfind("\n", 0, unit.start) + 1 : unit.start].lstrip(" \t>")))
-
-
-def _is_entry(text: str, unit: Sentence) -> bool:
-    """An entry of a definition list: a term, and below it a colon and its meaning."""
-    return unit.kind == "prose" and _ENTRY.match(text, unit.start, unit.end) is not None
 
 
 def _indented(text: str, unit: Sentence) -> bool:
