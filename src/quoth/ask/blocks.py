@@ -8,6 +8,7 @@ of a page, in any markup, by the lines around a sentence. Knows nothing of quest
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -39,7 +40,7 @@ _TAB_END = re.compile(r"</Tab(?:Item|)>|\{\{[<%][ \t]*/[ \t]*tab\b|^[ \t]*:{3,}[
 _MARKUP = re.compile(r"<[^<>]*>|\{\{[^{}]*\}\}|^[ \t>]*:{3,}[^\n]*$|^[ \t]*\.\.[^\n]*$", re.MULTILINE)
 _FENCE_LANGUAGE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*\{?([\w+#-]+)")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_FENCE_FILE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[^\n]*[\w/]\.(\w{1,12})\b")
+_FENCE_FILE = re.compile(r"[ \t>]*(?:`{3,}+|~{3,}+)[^\n]*[\w/]\.(\w{1,12})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Layout:
     blocks: Sequence[Block]
     at: Sequence[int]  # the block of each sentence
     opens: frozenset[int]  # sentences that open an item of a list
+    order: Sequence[int]  # the same, in order
 
     def text(self, position: int) -> str:
         unit = self.units[position]
@@ -135,10 +137,13 @@ class Layout:
     def item(self, position: int) -> range:
         """The sentences of a list item, with everything nested in it."""
         block = self.block(position)
-        first = max((one for one in self.opens if block.first <= one <= position), default=block.first)
+        at = bisect_right(self.order, position)
+        first = max(block.first, self.order[at - 1]) if at else block.first
         column = self.column(first)
-        later = (one for one in sorted(self.opens) if first < one <= block.last and self.column(one) <= column)
-        return range(first, next(later, block.last + 1))
+        for one in (self.order[later] for later in range(at, len(self.order))):
+            if one > block.last or self.column(one) <= column:
+                return range(first, min(one, block.last + 1))
+        return range(first, block.last + 1)
 
     def mark(self, position: int) -> str:
         """The mark of a list item: what precedes the sentence on its line, stripped."""
@@ -175,7 +180,7 @@ def layout(chunk: Chunk) -> Layout:
         else:
             blocks.append(_block(kind, position, position, text, units, tabs, chunk.lead))
         at.append(len(blocks) - 1)
-    return Layout(chunk, units, tuple(blocks), tuple(at), opens)
+    return Layout(chunk, units, tuple(blocks), tuple(at), opens, sorted(opens))
 
 
 def _kind(
@@ -214,10 +219,17 @@ def _block(
     lead: str,
 ) -> Block:
     start = units[first].start
-    tab, group = next(((label, group) for a, b, label, group in tabs if a <= start < b), ("", -1))
+    tab, group = _tab_at(start, tabs)
     before = text[text.rfind("\n", 0, start) + 1 : start].lstrip(" \t>")
     block = Block(kind, first, last, tab, group, ordered=kind == "list" and bool(_ORDERED.match(before)))
     return _as_code(block, text[start : units[last].end], lead if start == 0 else "") if kind == "code" else block
+
+
+def _tab_at(start: int, tabs: Sequence[tuple[int, int, str, int]]) -> tuple[str, int]:
+    """The label and the number of the group of the tab at an offset. Tabs are in order and do not overlap."""
+    before = bisect_right(tabs, start, key=lambda tab: tab[0])
+    _, end, label, group = tabs[before - 1] if before else (0, 0, "", -1)
+    return (label, group) if start < end else ("", -1)
 
 
 def _as_code(block: Block, code: str, lead: str) -> Block:

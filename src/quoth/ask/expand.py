@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from quoth.ask.asked import Asked
 from quoth.ask.blocks import Block, Layout
@@ -308,8 +309,12 @@ class Expansion:
             return 0
         if self._fits(block):
             return 1
-        page = (one for one in self._layouts if one.chunk.source_file == here.chunk.source_file)
-        return -1 if any(self._fits(other) for one in page for other in one.blocks) else 0
+        return -1 if here.chunk.source_file in self._fitting else 0
+
+    @cached_property
+    def _fitting(self) -> frozenset[str]:
+        """The pages that have something in the variant that the question names."""
+        return frozenset(here.chunk.source_file for here in self._layouts if any(map(self._fits, here.blocks)))
 
     def words(self, places: Iterable[Place]) -> int:
         return sum(len(self._layouts[rank].text(position).split()) for rank, position in places)
