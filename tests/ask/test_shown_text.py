@@ -7,7 +7,7 @@ import pytest
 from quoted import drafted, shown
 from quoth.ask.blocks import layout
 from quoth.ask.quotes import Piece, composed, spoken
-from quoth.domain import Passage
+from quoth.domain import Markup, Passage
 from samples import chunk
 
 
@@ -229,3 +229,29 @@ def test_the_cells_of_a_row_may_be_on_several_lines(text: str, rows: list[str]) 
 def test_a_row_of_which_a_cut_table_has_only_the_end_is_apart_from_the_next_one() -> None:
     lead = '[cols="1,2"]\n|===\n|Name |Use'
     assert "| hand | It holds. |" in shown("|It moves.\n\n|hand\n|It holds.\n", "asciidoc", lead)
+
+
+LIST = "Uses:\n\n- a\n- b\n\nTo use them, go.\n\n"
+CODE = "```python title='a'\nx\n  y\n```\n\n> a\n> b\n\nArm\n: It moves.\n"
+TABLES = "| a | b |\n|---|---|\n| c | d |\n\n| e | f |\n\nOne\\\ntwo.\n\n"
+TABS = '=== "A"\n\n    One.\n\n=== "B"\n\n    Two.\n'
+TERMS = "arm\n  It moves.\n\n.. option:: -s\n   :type: a\n\n   It is slow.\n\n| a\n| b\n\n"
+DRAWN = "=====  =====\nName   Use\n=====  =====\narm    moves\n=====  =====\n\n.. code:: c\n\n   d\n    e\n"
+ASCIIDOC = "* a\n* b\n\nTo use. +\nGo.\n// no\nYes.\n\narm::\nIt moves.\n\n----\na\n  b\n----\n"
+MYST = "A.\n\n```{note}\n:class: a\n\nArms *move*.\n```\n\n```{code-block} python\n:caption: Run\n\nmove()\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("markdown", LIST + CODE),
+        ("markdown", TABLES + TABS),
+        ("rst", LIST + TERMS + DRAWN),
+        ("rst", "Do::\n\n    a\n      b\n\nThe end.\n"),
+        ("asciidoc", ASCIIDOC),
+        ("asciidoc", ROWS),
+        ("myst", MYST),
+    ],
+)
+def test_a_page_whose_lines_end_as_on_windows_reads_the_same(markup: Markup, text: str) -> None:
+    assert shown(text.replace("\n", "\r\n"), markup) == shown(text, markup)

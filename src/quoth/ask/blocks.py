@@ -160,8 +160,8 @@ class Layout:
 
 @lru_cache(maxsize=512)  # the same few passages are weighed, then quoted
 def layout(chunk: Chunk) -> Layout:
-    text = chunk.text
-    units = sentences(text, lead=chunk.lead, markup=chunk.markup)
+    text = chunk.text.replace("\r\n", " \n")  # the same offsets, whichever way its lines end
+    units = sentences(chunk.text, lead=chunk.lead, markup=chunk.markup)
     opens = frozenset(
         at
         for at, unit in enumerate(units)
@@ -171,9 +171,8 @@ def layout(chunk: Chunk) -> Layout:
     tabs = list(_tabs(text))
     blocks: list[Block] = []
     at: list[int] = []
-    for position, unit in enumerate(units):
-        before = units[position - 1] if position else None
-        kind = _kind(chunk, unit, before, blocks[-1] if blocks else None, opens=position in opens)
+    for position in range(len(units)):
+        kind = _kind(text, units, position, blocks[-1] if blocks else None, opens=position in opens)
         if kind is None:
             last = blocks[-1]
             blocks[-1] = _block(last.kind, last.first, position, text, units, tabs, chunk.lead)
@@ -183,27 +182,29 @@ def layout(chunk: Chunk) -> Layout:
     return Layout(chunk, units, tuple(blocks), tuple(at), opens, sorted(opens))
 
 
-def _kind(
-    chunk: Chunk, unit: Sentence, before: Sentence | None, block: Block | None, *, opens: bool
-) -> BlockKind | None:
+def _kind(text: str, units: Sequence[Sentence], position: int, block: Block | None, *, opens: bool) -> BlockKind | None:
     """The kind of block that the sentence begins; None if it continues the block before it."""
+    unit = units[position]
     kinds: dict[str, BlockKind] = {"item": "list", "row": "table", "header": "table", "prose": "paragraph"}
     kind: BlockKind = kinds.get(unit.kind) or ("code" if unit.kind == "code" else "heading")
     kind = "list" if opens else kind
-    if block is None or before is None:
+    if block is None:
         return kind
-    if before.kind == "header" and unit.kind == "row":  # a blank line may follow the header of a directive
+    if units[position - 1].kind == "header" and unit.kind == "row":  # a blank line may follow the header of a directive
         return None
-    return None if _goes_on(chunk, unit, kind, block, chunk.text[before.end : unit.start]) else kind
+    return None if _goes_on(text, units, position, kind, block) else kind
 
 
-def _goes_on(chunk: Chunk, unit: Sentence, kind: BlockKind, block: Block, gap: str) -> bool:
-    """Whether the sentence belongs to the block before it; `gap` is the text between them."""
+def _goes_on(text: str, units: Sequence[Sentence], position: int, kind: BlockKind, block: Block) -> bool:
+    """Whether the sentence belongs to the block before it."""
+    unit, gap = units[position], text[units[position - 1].end : units[position].start]
     if block.kind == "table":  # in AsciiDoc, blank lines are usual between its rows
-        return unit.kind == "row" and (not _BLANK_LINE.search(gap) or (chunk.markup == "asciidoc" and not gap.strip()))
+        return unit.kind == "row" and (not gap.strip() or not _BLANK_LINE.search(gap))
     if _MARKUP.search(gap):
         return False
-    if block.kind == "list" and (kind == "list" or _indented(chunk.text, unit)):
+    if block.kind == "list" and (
+        kind == "list" or _indent(text, unit) >= max(2, 1 + _indent(text, units[block.first]))
+    ):
         return True
     # the next sentence of an item, or of a paragraph
     return block.kind in ("list", "paragraph") and kind == "paragraph" and not _BLANK_LINE.search(gap)
@@ -250,9 +251,9 @@ def _opens_item(text: str, unit: Sentence) -> bool:
     return bool(_MARK.fullmatch(text[text.rfind("\n", 0, unit.start) + 1 : unit.start].lstrip(" \t>")))
 
 
-def _indented(text: str, unit: Sentence) -> bool:
-    line = text[text.rfind("\n", 0, unit.start) + 1 :]
-    return len(line) - len(line.lstrip(" \t")) >= 2
+def _indent(text: str, unit: Sentence) -> int:
+    line = text[text.rfind("\n", 0, unit.start) + 1 : unit.start + 1]
+    return len(line) - len(line.lstrip(" \t"))
 
 
 def _tabs(text: str) -> Iterator[tuple[int, int, str, int]]:

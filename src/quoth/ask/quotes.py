@@ -28,8 +28,8 @@ from quoth.text.sentences import Sentence, fold
 _SHORT = 80  # words of code that is quoted because the last sentence announces it
 Place = tuple[int, int]  # rank of a passage, position of a sentence in it
 
-_BROKEN = re.compile(r"\\(?=\n)")  # a backslash at the end of a line breaks it
-_PLUS = re.compile(r"(?:\A|(?<=[ \t]))\+(?=\n)")  # so does a plus in AsciiDoc
+_BROKEN = re.compile(r"\\(?=\r?\n)")  # a backslash at the end of a line breaks it
+_PLUS = re.compile(r"(?:\A|(?<=[ \t]))\+(?=\r?\n)")  # so does a plus in AsciiDoc
 _LINE_BLOCK = re.compile(r"^[ \t]*\|[ \t]+", re.M)
 _DIRECTIVE = re.compile(
     r"\A(?P<fence>`{3,}|~{3,})[ \t]*\{(?:(?P<cell>(?:python|r|julia|bash|sql|ojs)\b)[^}\n]*|[\w:.+-]+)\}[ \t]*"
@@ -220,7 +220,7 @@ def _said(here: Layout, position: int) -> str:
     raw, chunk, mark = here.text(position), here.chunk, here.mark(position).strip()
     if position not in here.opens and not mark.startswith(".. "):
         return spoken(raw, chunk)
-    term, meaning = parts_of(mark, raw, chunk.markup)
+    term, meaning = parts_of(mark, raw.replace("\r\n", "\n"), chunk.markup)
     return joined(spoken(term, chunk), spoken(meaning, chunk))
 
 
@@ -277,7 +277,7 @@ def _asciidoc_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
 
 def _flush(chunk: Chunk, unit: Sentence) -> str:
     """A code block without the indent of its list; otherwise its closing fence would not close it."""
-    text = chunk.text[unit.start : unit.end]
+    text = chunk.text[unit.start : unit.end].replace("\r\n", "\n")
     column = unit.start - (chunk.text.rfind("\n", 0, unit.start) + 1)
     lines = text.split("\n")
     indent = chunk.text[unit.start - column : unit.start]

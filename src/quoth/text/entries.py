@@ -15,7 +15,7 @@ from quoth.text.blocks import Block
 from quoth.text.rst_directives import SILENT_ARGUMENT, SPOKEN
 
 _MARKDOWN = re.compile(r"([^\n]{1,80})\n(?:[ \t]*\n)?[ \t]{0,3}:[ \t]+(?=\S)")
-_ASCIIDOC = re.compile(r"([^\s/:](?:(?!:{2,4}\s|;;\s)[^\n])*)(?::{2,4}|;;)(?=\s)\s*+")
+_ASCIIDOC = re.compile(r"(?!//)(\S(?:(?!:{2,4}(?:\s|\Z)|;;(?:\s|\Z))[^\n])*)(?::{2,4}|;;)(?=\s|\Z)\s*+")
 _RST = re.compile(
     r"([^\n]*)\n(?:[ \t]*+\n)*+(?:[ \t]+:[\w-]+:[^\n]*\n)*+(?:[ \t]*+\n)*+"
     r"(?P<margin>[ \t]+)(?=\S)(?!:[\w-]+:[ \t]*(?:\n|\Z))"
