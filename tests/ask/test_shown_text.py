@@ -255,3 +255,11 @@ MYST = "A.\n\n```{note}\n:class: a\n\nArms *move*.\n```\n\n```{code-block} pytho
 )
 def test_a_page_whose_lines_end_as_on_windows_reads_the_same(markup: Markup, text: str) -> None:
     assert shown(text.replace("\n", "\r\n"), markup) == shown(text, markup)
+
+
+def test_both_parts_of_code_that_was_cut_lose_the_same_margin() -> None:
+    first = chunk("```python\n    if arm:\n        move()", id="a", next_chunk_id="b", markup="myst")
+    second = chunk("            wait()\n        stop()\n```\n", id="b", lead="```python", markup="myst")
+    assert drafted([first, second]) == (
+        "```python\nif arm:\n    move()\n        wait()\n    stop()\n```\n\n[1][2]"
+    )  # fmt: skip

@@ -37,6 +37,9 @@ _DIRECTIVE = re.compile(
 )
 _ATTRIBUTES = re.compile(r"\A((?:`{3,}|~{3,})[ \t]*[\w+#.-]+)[ \t]+[^\n]*")
 _ENDS_OPEN = re.compile(r"(?<=[\w)`\]])\s*[:：]([*_]*)\Z")
+_WHOLE_CODE = re.compile(
+    r"(?P<opening>(?:`{3,}+|~{3,}+)[^\n]*\n)(?P<code>.*\n)(?P<closing>(?:`{3,}|~{3,})\n\n\[[^\n]*)", re.S
+)
 _TICKS = re.compile(r"^[ \t]*(`{3,})", re.M)
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
 _BOX = re.compile(r"\[([ xX*])\]\s*\Z")  # of a task
@@ -73,7 +76,7 @@ def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequ
                 blocks[-1] = _joined(blocks[-1], made.pop(0))
             blocks.extend(made)
             last = here, run[-1]
-    return Draft(text="\n\n".join(blocks), citations=tuple(citations))
+    return Draft(text="\n\n".join(map(_at_the_margin, blocks)), citations=tuple(citations))
 
 
 def _is_one_code(before: Layout, end: int, here: Layout, start: int) -> bool:
@@ -87,6 +90,12 @@ def _joined(first: str, second: str) -> str:
     """Without the closing fence of the first and the opening fence of the second."""
     (head, marker), (tail, next_marker) = first.rsplit("\n\n", 1), second.rsplit("\n\n", 1)
     return f"{head[: head.rindex(chr(10))]}\n{tail[tail.index(chr(10)) + 1 :]}\n\n{marker}{next_marker}"
+
+
+def _at_the_margin(block: str) -> str:
+    """Code without the margin that all its lines share: that of the directive around it."""
+    shown = _WHOLE_CODE.fullmatch(block)
+    return f"{shown['opening']}{dedent(shown['code'])}{shown['closing']}" if shown else block
 
 
 def book_order(chunk: Chunk) -> tuple[float, float, str, int]:
@@ -283,7 +292,6 @@ def _flush(chunk: Chunk, unit: Sentence) -> str:
     indent = chunk.text[unit.start - column : unit.start]
     block = "\n".join([lines[0], *(_outdented(line, indent) for line in lines[1:])])
     if not text.lstrip().startswith(("```", "~~~")):
-        block = dedent(block)
         opening = chunk.lead.strip().splitlines()[-1] if chunk.lead and unit.start == 0 else ""
         opening = _as_fence(f"{opening}\n").rstrip() if opening.startswith(("```", "~~~")) else _around(block)
         fence = _fence_of(opening)
