@@ -79,3 +79,9 @@ def test_a_field_is_called_by_its_last_word_if_it_is_a_parameter(mark: str, name
 
 def test_a_term_that_ends_with_a_mark_gets_no_colon() -> None:
     assert [joined("Why?", "So."), joined("arm", ""), joined("", "So.")] == ["Why? So.", "arm", "So."]
+
+
+def test_a_directive_with_nothing_below_it_is_never_an_answer() -> None:
+    text = ".. setting:: speed\n\nThe default is 3.\n\n.. rubric:: Notes\n\n.. epigraph:: Arms move.\n"
+    units = layout(chunk(text, markup="rst")).units
+    assert [unit.kind for unit in units] == ["heading", "prose", "heading", "prose"]

@@ -18,7 +18,7 @@ from quoth.text.asciidoc_tables import rows_of as asciidoc_rows
 from quoth.text.blocks import Block, Stretch, UnitKind, leaves
 from quoth.text.entries import described, describes, lost_margin
 from quoth.text.rst import parse_rst
-from quoth.text.rst_directives import SILENT_ARGUMENT
+from quoth.text.rst_directives import SILENT_ARGUMENT, SPOKEN
 from quoth.text.rst_tables import Row, lost_borders, table_rows
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -35,6 +35,7 @@ _RST_BETWEEN = re.compile(
     re.M,
 )
 _RST_NAME = re.compile(r"\.\.[ \t]+(\|)?(?:(?<!\|)([\w:+-]+)::[ \t]*([^\r\n]*))?")
+_ENDED = re.compile(r"[.!?:…]\W*\Z")
 _RST_OPTIONS = re.compile(r"(?:\r\n?|\n)[ \t]+:[\w-]+:(?:[ \t][^\r\n]*)?(?=\r|\n|\Z)")
 # A statement, a call, a comment, a prompt, a tag or a bracket; not a sentence, a directive or a field.
 _CODE_LINE = re.compile(
@@ -148,6 +149,8 @@ def _rst_leaf(text: str, block: Block, start: int, kind: UnitKind) -> Iterator[S
     elif block.kind == "table":
         for number, row in enumerate(table_rows(text, block.start, block.end)):
             yield row.start, row.end, "header" if row.header and not number else "row"
+    elif bare := _bare(text, start, block.end):
+        yield bare
     else:
         mark = _RST_MARKS[kind].match(text, start, block.end)
         options = _RST_OPTIONS.search(text, start, block.end) if text.startswith("..", start) else None
@@ -162,6 +165,14 @@ def _says_nothing(directive: re.Match[str] | None) -> bool:
     name, argument = directive[2] or "", directive[3] or ""
     silent = name.startswith("auto") or name in SILENT_ARGUMENT or (name == "class" and not describes(name, argument))
     return silent or directive[1] is not None
+
+
+def _bare(text: str, start: int, end: int) -> Stretch | None:
+    """The argument of a directive with nothing below it: like a heading, it only names something."""
+    directive = _RST_NAME.match(text, start, end)
+    if directive is None or (directive[2] or "") in ("", *SPOKEN) or _ENDED.search(directive[3]):
+        return None
+    return directive.start(3), directive.end(3), "heading"
 
 
 def _rst_words(text: str, start: int, end: int, kind: UnitKind) -> Iterator[Stretch]:
