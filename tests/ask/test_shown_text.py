@@ -52,6 +52,7 @@ def test_a_link_by_its_name_alone_is_known_by_its_target_in_the_passage() -> Non
         (":menuselection:`File --> Open`", "File → Open"),
         ("Use ``a ` b``.", "Use `` a ` b ``."),
         ("Like this:::", "Like this:"),
+        ("By **:user:`Ann`** and *us*.", "By **Ann** and *us*."),
     ],
 )
 def test_names_and_formulas_of_restructured_text_are_not_taken_for_marks(written: str, seen: str) -> None:
