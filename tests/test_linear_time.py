@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from linear import SMALL, Read, grows_too_fast
-from quoth.ask.asked import asked
+from quoth.ask.asked import asked, identifiers
 from quoth.ask.blocks import layout
 from quoth.ask.claims import claims
 from quoth.ask.expand import Expansion
@@ -124,6 +124,7 @@ def _selected(text: str) -> object:
 ENTRIES: dict[str, Read] = {
     "question: terms": lambda text: (query_weights(text), content_terms(text), query_pairs(text), side_by_side(text)),
     "question: kind": kind_asked,
+    "question: form": lambda text: (asked(text), identifiers(text)),
     "question: references": _follow,
     "question: redaction": redacted,
     "selection": _selected,
@@ -289,6 +290,7 @@ LONGER = dict.fromkeys(("asciidoc", "markdown", "mdx", "myst"), 4 * SMALL)
 # Found by an attack on an earlier version: each held a processor for seconds or minutes.
 KNOWN = (
     *(("question: terms", unit) for unit in (".", "/", "@", "$~")),
+    *(("question: form", unit) for unit in ("how is a ", "what is ", "should i use a ", "a_", "a_b")),
     *(("selection", unit) for unit in (".", "`")),
     *(("passage: what it explains", unit) for unit in ("(", "a ", "**", "- **a", "a\n", "(a) ")),
     *(("passage: a record of changes", unit) for unit in ("[]", "[", "``", "**")),
