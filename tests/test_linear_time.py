@@ -13,16 +13,22 @@ from pathlib import Path
 import pytest
 
 from linear import SMALL, Read, grows_too_fast
+from quoth.ask.asked import asked, identifiers
+from quoth.ask.blocks import layout
 from quoth.ask.claims import claims
+from quoth.ask.expand import Expansion
 from quoth.ask.items import items, named
 from quoth.ask.kinds import kind_asked
 from quoth.ask.other_languages import read_elsewhere
+from quoth.ask.quotes import Piece, composed
 from quoth.ask.redaction import redacted
 from quoth.ask.references import pointed_at, rules_of, without_pointing
 from quoth.ask.selection import evidence_of_selection, judge_selection
+from quoth.ask.sides import sides_of
 from quoth.ask.suited import is_record
+from quoth.ask.weigh import Candidate, weighing
 from quoth.chunks.split import split
-from quoth.domain import Markup, Page, PastTurn
+from quoth.domain import Chunk, Evidence, Markup, Page, Passage, PastTurn
 from quoth.sources.asciidoc_includes import AsciidocIncludes
 from quoth.sources.asciidoc_parts import part_of
 from quoth.sources.bounds import bounds_of
@@ -83,6 +89,36 @@ def _follow(text: str) -> object:
     return rules_of(text, ()), pointed_at(text, ()), without_pointing(text), read_elsewhere(text)
 
 
+def _quoted(markup: Markup) -> Read:
+    """A passage, all of it and by its parts, as answers to questions of several kinds quote it."""
+    wanted = [asked(question) for question in ("How do I move?", "List the arms.", "What is an arm?")]
+
+    def read(text: str) -> None:
+        one = chunk(text, markup=markup)
+        here = layout(one)
+        places = [(0, position) for position in range(len(here.units))]
+        for what in wanted if places else ():
+            expansion = Expansion([here], what, "in python")
+            around = [expansion.around(0, position) for _, position in (places[0], places[-1])]
+            fits = [expansion.fits(0, position) for _, position in places]
+            composed([Piece(frozenset(places).union(*around), places[0], max(fits))], [_passage(one)], [here], 8)
+
+    return read
+
+
+def _passage(one: Chunk) -> Passage:
+    return Passage(chunk=one, score=1.0, similarity=1.0)
+
+
+def _compared(text: str) -> object:
+    """Sentences that are weighed alike, to find the sides of a comparison among them."""
+    one = chunk(f"Arms and hands.\n\n{text}")
+    here = layout(one)
+    found = [Candidate(1.0, (0, position), frozenset(), here.text(position)) for position in range(len(here.units))]
+    evidence = Evidence(query="arms hands", passages=(_passage(one),), total_found=None)
+    return sides_of(found, [here], weighing("What is the difference between arms and hands?", evidence, [here]))
+
+
 def _selected(text: str) -> object:
     return judge_selection(evidence_of_selection("How does it work?", text, book_id="b"))
 
@@ -90,6 +126,7 @@ def _selected(text: str) -> object:
 ENTRIES: dict[str, Read] = {
     "question: terms": lambda text: (query_weights(text), content_terms(text), query_pairs(text), side_by_side(text)),
     "question: kind": kind_asked,
+    "question: form": lambda text: (asked(text), identifiers(text)),
     "question: references": _follow,
     "question: redaction": redacted,
     "selection": _selected,
@@ -101,6 +138,10 @@ ENTRIES: dict[str, Read] = {
     "passage: what it explains": lambda text: explained_in(text, text, text),
     "passage: a record of changes": lambda text: is_record(chunk(f"- {text}")),
     "passage: shown": lambda text: (markdown_shown(text, text), rst_shown(text), lost_borders(text)),
+    "passage: quoted": _quoted("markdown"),
+    "passage: quoted from rst": _quoted("rst"),
+    "passage: quoted from asciidoc": _quoted("asciidoc"),
+    "passage: compared": _compared,
     "answer: markers": lambda text: (markers(text), without_unfinished(text), renumbered(text, (1, 2, 3))),
     "answer: claims": claims,
     "answer: items": items,
@@ -253,9 +294,17 @@ LONGER = dict.fromkeys(("asciidoc", "markdown", "mdx", "myst"), 4 * SMALL)
 # Found by an attack on an earlier version: each held a processor for seconds or minutes.
 KNOWN = (
     *(("question: terms", unit) for unit in (".", "/", "@", "$~")),
+    *(("question: form", unit) for unit in ("how is a ", "what is ", "should i use a ", "a_", "a_b")),
     *(("selection", unit) for unit in (".", "`")),
     *(("passage: what it explains", unit) for unit in ("(", "a ", "**", "- **a", "a\n", "(a) ")),
     *(("passage: a record of changes", unit) for unit in ("[]", "[", "``", "**")),
+    *(("passage: quoted", unit) for unit in ("`", "~", "- a\n", '=== "a"\n\n    b\n\n')),
+    *(
+        ("passage: quoted from rst", unit)
+        for unit in ("a\n  b\n", ".. a:: b\n\n   c\n", "| a\n", "\n  \n", "and:\n\n    a\n\n")
+    ),
+    *(("passage: quoted from asciidoc", unit) for unit in ("a:: b\n", "a::\n\n", "|===\n|a\n", "2+|a ", "//a\n")),
+    *(("passage: compared", unit) for unit in ("arm\n\n", "- arm\n")),
     *(("answer: claims", unit) for unit in ("- a\n", "|a|\n")),
     *(("answer: items", unit) for unit in ("- a\n", "|a|\n", "|  ", "- [a](", "```\n", "~~~`")),
     *(("markdown", unit) for unit in ("# a" + " " * 50 + "b\n", "# a\n\nb\n\n", "# <a id=\n", "`")),

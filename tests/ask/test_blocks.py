@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from quoth.ask.blocks import Layout, layout
 from quoth.domain import Markup
 from samples import chunk
@@ -65,3 +67,11 @@ def test_code_knows_its_language_and_a_row_its_header() -> None:
     assert layout(chunk("b = 1\n```", lead="```rust")).blocks[0].language == "rust"
     assert of("| Flag | Meaning |\n|---|---|\n| `-v` | verbose |").header(1).startswith("| Flag | Meaning |")
     assert layout(chunk("| `-v` | verbose |", lead="| Flag |\n|---|")).header(0) == "| Flag |\n|---|"
+
+
+@pytest.mark.parametrize("markup", ["markdown", "rst"])
+def test_a_paragraph_beside_a_list_that_is_indented_is_none_of_its_items(markup: Markup) -> None:
+    text = "Uses:\n\n   - one\n   - two\n\n   To use them, go.\n\n- three\n\n  It is the last.\n"
+    here = of(text, markup)
+    assert [here.text(position) for position in here.item(2)] == ["two"]
+    assert [here.text(position) for position in here.item(4)] == ["three", "It is the last."]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from quoth.ask.check import NOTHING_SUPPORTED, check, quote_is_in_place, sources_of
+from quoth.ask.places import locate_code
 from quoth.ask.support import FEATURES, features, fitted
 from quoth.ask.writing import drop_unsupported
 from quoth.domain import Citation, Draft
@@ -385,3 +386,9 @@ def test_an_answer_may_count_its_own_points() -> None:
     (source,) = sources_of([page]).values()
     values, missing = features("The node does two of ten things: it waits.", [source], frozenset())
     assert (values["numbers"], missing) == (0.0, "")
+
+
+def test_a_session_with_prompts_stands_in_the_source_as_it_is() -> None:
+    said = "```\n>>> arm.move()\n'moved'\n```"
+    assert locate_code(said, "Try it::\n\n    >>> arm.move()\n    'moved'\n") is not None
+    assert locate_code("```\n> move\n> stop\n```", "> move\n> stop\n") is not None

@@ -201,7 +201,7 @@ def test_a_list_of_definitions_is_a_list() -> None:
     entries = "`ClusterIP`\n: Inside only. It is the default.\n\n`NodePort`\n: On each node."
     text = f"The service types are:\n\n{entries}\n\nBye."
     made = answer("What are the service types?", text)
-    assert "- `ClusterIP` : Inside only. It is the default. [1]\n- `NodePort` : On each node. [1]" in made.text
+    assert "- `ClusterIP`: Inside only. It is the default. [1]\n- `NodePort`: On each node. [1]" in made.text
     assert "Bye" not in made.text
 
 

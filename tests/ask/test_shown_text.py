@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from quoted import drafted, shown
 from quoth.ask.blocks import layout
 from quoth.ask.quotes import Piece, composed, spoken
-from quoth.domain import Chunk, Markup, Passage
+from quoth.domain import Markup, Passage
 from samples import chunk
-
-
-def shown(text: str, markup: Markup = "markdown", lead: str = "") -> str:
-    """All of a passage."""
-    return drafted([chunk(text, markup=markup, lead=lead)])
-
-
-def drafted(chunks: list[Chunk], last: int | None = None) -> str:
-    layouts = [layout(one) for one in chunks]
-    places = [
-        (rank, position)
-        for rank, here in enumerate(layouts)
-        for position, unit in enumerate(here.units)
-        if unit.kind != "heading"
-    ]
-    passages = [Passage(chunk=one, score=1.0, similarity=1.0) for one in chunks]
-    return composed([Piece(frozenset(places[:last]), places[0])], passages, layouts, 8).text
 
 
 @pytest.mark.parametrize(
@@ -68,6 +52,7 @@ def test_a_link_by_its_name_alone_is_known_by_its_target_in_the_passage() -> Non
         (":menuselection:`File --> Open`", "File → Open"),
         ("Use ``a ` b``.", "Use `` a ` b ``."),
         ("Like this:::", "Like this:"),
+        ("By **:user:`Ann`** and *us*.", "By **Ann** and *us*."),
     ],
 )
 def test_names_and_formulas_of_restructured_text_are_not_taken_for_marks(written: str, seen: str) -> None:
@@ -91,7 +76,7 @@ def test_a_directive_in_a_fence_is_read_like_the_page() -> None:
 
 def test_restructured_text_in_a_fence_is_read_as_such() -> None:
     text = "```{eval-rst}\n.. code-block:: python\n\n    move()\n```\n\nThe end.\n"
-    assert shown(text, "myst") == "```\n    move()\n```\n\n[1]\n\nThe end. [1]"
+    assert shown(text, "myst") == "```\nmove()\n```\n\n[1]\n\nThe end. [1]"
 
 
 def test_the_closing_line_of_a_directive_that_was_cut_opens_no_code() -> None:
@@ -174,3 +159,108 @@ def test_a_colon_with_nothing_below_it_becomes_a_full_stop() -> None:
     assert drafted([chunk("It has three parts:")]) == "It has three parts. [1]"
     assert drafted([chunk("**It has three parts:**")]) == "**It has three parts.** [1]"
     assert drafted([chunk("It has three parts:\n\n- arms\n- hands\n")]).startswith("It has three parts: [1]\n\n- arms")
+
+
+def test_code_is_shown_without_the_margin_that_all_its_lines_share() -> None:
+    text = ".. code-block:: python\n\n    def move():\n        arm()\n"
+    assert shown(text, "rst") == "```\ndef move():\n    arm()\n```\n\n[1]"
+    assert shown("Type:\n\n $ move\n", "asciidoc").endswith("```\n$ move\n```\n\n[1]")
+
+
+def test_only_the_language_of_a_fence_is_shown() -> None:
+    text = '```python title="arm.py" hl_lines="1"\nmove()\n```\n\n``` { .sh .copy }\nls\n```\n'
+    assert shown(text).startswith("```python\nmove()\n```")
+
+
+def test_a_short_table_without_a_header_is_shown_whole() -> None:
+    text = "Modes:\n\n=====  ======\nslow   Wide\nfast   Narrow\n=====  ======\n"
+    here = layout(chunk(text, markup="rst"))
+    passages = [Passage(chunk=here.chunk, score=1.0, similarity=1.0)]
+    made = composed([Piece(frozenset({(0, 1)}), (0, 1))], passages, [here], 8)
+    assert made.text == "|  |  |\n| --- | --- |\n| slow | Wide |\n| fast | Narrow |\n\n[1]"
+
+
+def test_the_bars_of_a_line_block_are_not_shown() -> None:
+    assert shown("| Arms move.\n| Hands hold.\n", "rst") == "Arms move. Hands hold. [1]"
+    rule = "=====  ==============\n"
+    text = f"{rule}Name   Use\n{rule}arm    | It moves\n       | slowly.\nhand   It holds.\n{rule}"
+    assert "| arm | It moves slowly. |" in shown(text, "rst")
+
+
+def test_what_a_name_will_be_replaced_with_is_not_shown() -> None:
+    assert shown(".. |arm| replace:: https://x.org/arm\n\nIt moves.\n", "rst") == "It moves. [1]"
+
+
+def test_comments_and_marks_of_a_line_break_in_asciidoc_are_not_shown() -> None:
+    text = "Arms move. +\nHands hold +\nthings.\n// gone. Never to return.\nThe end.\n"
+    assert shown(text, "asciidoc") == "Arms move. Hands hold things. The end. [1]"
+
+
+ROWS = """
+[cols="1,2"]
+|===
+|Name |Use
+
+|arm
+a|It moves:
+
+* slowly
+
+|hand
+|It holds.
+|===
+"""
+HEADER = "[%header,cols=2*]\n|===\n|Name\n|Use\n|arm\n|Moves.\n|===\n"
+SPANS = "|===\n|Name |Use\n\n|arm |Moves\nslowly\n2+|Both\n|===\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (ROWS, ["| arm | It moves: slowly |", "| hand | It holds. |"]),
+        (HEADER, ["| arm | Moves. |"]),
+        (SPANS, ["| arm | Moves slowly |", "| Both |"]),
+    ],
+    ids=["a cell on each line", "a header on two lines", "a cell over two columns"],
+)
+def test_the_cells_of_a_row_may_be_on_several_lines(text: str, rows: list[str]) -> None:
+    assert shown(text, "asciidoc").splitlines()[:-2] == ["| Name | Use |", "| --- | --- |", *rows]
+
+
+def test_a_row_of_which_a_cut_table_has_only_the_end_is_apart_from_the_next_one() -> None:
+    lead = '[cols="1,2"]\n|===\n|Name |Use'
+    assert "| hand | It holds. |" in shown("|It moves.\n\n|hand\n|It holds.\n", "asciidoc", lead)
+
+
+LIST = "Uses:\n\n- a\n- b\n\nTo use them, go.\n\n"
+CODE = "```python title='a'\nx\n  y\n```\n\n> a\n> b\n\nArm\n: It moves.\n"
+TABLES = "| a | b |\n|---|---|\n| c | d |\n\n| e | f |\n\nOne\\\ntwo.\n\n"
+TABS = '=== "A"\n\n    One.\n\n=== "B"\n\n    Two.\n'
+TERMS = "arm\n  It moves.\n\n.. option:: -s\n   :type: a\n\n   It is slow.\n\n| a\n| b\n\n"
+DRAWN = "=====  =====\nName   Use\n=====  =====\narm    moves\n=====  =====\n\n.. code:: c\n\n   d\n    e\n"
+ASCIIDOC = "* a\n* b\n\nTo use. +\nGo.\n// no\nYes.\n\narm::\nIt moves.\n\n----\na\n  b\n----\n"
+MYST = "A.\n\n```{note}\n:class: a\n\nArms *move*.\n```\n\n```{code-block} python\n:caption: Run\n\nmove()\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("markdown", LIST + CODE),
+        ("markdown", TABLES + TABS),
+        ("rst", LIST + TERMS + DRAWN),
+        ("rst", "Do::\n\n    a\n      b\n\nThe end.\n"),
+        ("asciidoc", ASCIIDOC),
+        ("asciidoc", ROWS),
+        ("myst", MYST),
+    ],
+)
+def test_a_page_whose_lines_end_as_on_windows_reads_the_same(markup: Markup, text: str) -> None:
+    assert shown(text.replace("\n", "\r\n"), markup) == shown(text, markup)
+
+
+def test_both_parts_of_code_that_was_cut_lose_the_same_margin() -> None:
+    first = chunk("```python\n    if arm:\n        move()", id="a", next_chunk_id="b", markup="myst")
+    second = chunk("            wait()\n        stop()\n```\n", id="b", lead="```python", markup="myst")
+    assert drafted([first, second]) == (
+        "```python\nif arm:\n    move()\n        wait()\n    stop()\n```\n\n[1][2]"
+    )  # fmt: skip

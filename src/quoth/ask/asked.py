@@ -135,11 +135,12 @@ _NO_TERM = _pattern(
     r"\b(?:it|its|them|their|this|that|these|those|he|she|used|made|called|needed|responsible|good|meant|supposed|built"
     r"|based|composed|written|like|possible|allowed|required|recommended)\b"
 )
+_LONGEST_QUESTION = 1000  # characters: no form of a question is longer, and some patterns try every pair of words
 _LONGEST_TERM = 6  # words; "what is the best way to mount a lidar on a moving base" does not ask for a definition
 
 
 def asked(question: str) -> Asked:
-    said = _POLITE.sub("", question.strip(), count=1)
+    said = _POLITE.sub("", question.strip()[:_LONGEST_QUESTION], count=1)
     if instruction := _instruction(said):
         return instruction
     example = bool(_CODE_WELCOME.search(said))
@@ -196,7 +197,7 @@ _IDENTIFIER = re.compile(
     r"|(?<![\w-])(?P<flag>--[A-Za-z][\w-]*)"
     r"|(?<![\w./-])(?P<name>"
     r"[A-Za-z]\w*(?:::\w+)+"  # std::vector
-    r"|[A-Za-z]\w*_\w*(?:/\w+)+"  # sensor_msgs/msg/Imu
+    r"|[A-Za-z][^\W_]*_\w*+(?:/\w+)+"  # sensor_msgs/msg/Imu
     r"|[A-Za-z]\w+(?:\.[A-Za-z]\w+)+"  # rclpy.qos, local_setup.bash
     r"|_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_*"  # max_upload_size_mb, ROS_DOMAIN_ID
     r"|[a-z]-[a-z]{2,}(?:-[a-z]+)*"  # v-memoize

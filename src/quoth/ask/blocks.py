@@ -8,12 +8,14 @@ of a page, in any markup, by the lines around a sentence. Knows nothing of quest
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
 from quoth.domain import Chunk
+from quoth.text.entries import is_entry
 from quoth.text.sentences import Sentence, sentences
 
 BlockKind = Literal["paragraph", "list", "table", "code", "heading"]
@@ -25,7 +27,6 @@ _ANNOUNCES = re.compile(
     re.I,
 )
 _COLON = re.compile(r"(?:[:：]|\b(?:e\.g|i\.e)\.,?|\b(?:for (?:example|instance)|as follows)[.,]?)[*_ ]*\Z", re.I)
-_ENTRY = re.compile(r"[^\n]{1,80}\n(?:[ \t]*\n)?[ \t]{0,3}:[ \t]+\S")
 _ORDERED = re.compile(r"\(?(?:\d{1,9}|#)[.)]")
 _TAB = re.compile(
     r"<Tab(?:Item|)\b[^<>]*?\b(?:label|title|name)=\{?[\"'](?P<tag>[^\"'<>]+)[\"'][^<>]*>"  # Docusaurus, Starlight
@@ -39,7 +40,7 @@ _TAB_END = re.compile(r"</Tab(?:Item|)>|\{\{[<%][ \t]*/[ \t]*tab\b|^[ \t]*:{3,}[
 _MARKUP = re.compile(r"<[^<>]*>|\{\{[^{}]*\}\}|^[ \t>]*:{3,}[^\n]*$|^[ \t]*\.\.[^\n]*$", re.MULTILINE)
 _FENCE_LANGUAGE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*\{?([\w+#-]+)")
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_FENCE_FILE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[^\n]*[\w/]\.(\w{1,12})\b")
+_FENCE_FILE = re.compile(r"[ \t>]*(?:`{3,}+|~{3,}+)[^\n]*[\w/]\.(\w{1,12})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Layout:
     blocks: Sequence[Block]
     at: Sequence[int]  # the block of each sentence
     opens: frozenset[int]  # sentences that open an item of a list
+    order: Sequence[int]  # the same, in order
 
     def text(self, position: int) -> str:
         unit = self.units[position]
@@ -135,10 +137,13 @@ class Layout:
     def item(self, position: int) -> range:
         """The sentences of a list item, with everything nested in it."""
         block = self.block(position)
-        first = max((one for one in self.opens if block.first <= one <= position), default=block.first)
+        at = bisect_right(self.order, position)
+        first = max(block.first, self.order[at - 1]) if at else block.first
         column = self.column(first)
-        later = (one for one in sorted(self.opens) if first < one <= block.last and self.column(one) <= column)
-        return range(first, next(later, block.last + 1))
+        for one in (self.order[later] for later in range(at, len(self.order))):
+            if one > block.last or self.column(one) <= column:
+                return range(first, min(one, block.last + 1))
+        return range(first, block.last + 1)
 
     def mark(self, position: int) -> str:
         """The mark of a list item: what precedes the sentence on its line, stripped."""
@@ -155,46 +160,51 @@ class Layout:
 
 @lru_cache(maxsize=512)  # the same few passages are weighed, then quoted
 def layout(chunk: Chunk) -> Layout:
-    text = chunk.text
-    units = sentences(text, lead=chunk.lead, markup=chunk.markup)
+    text = chunk.text.replace("\r\n", " \n")  # the same offsets, whichever way its lines end
+    units = sentences(chunk.text, lead=chunk.lead, markup=chunk.markup)
     opens = frozenset(
         at
         for at, unit in enumerate(units)
-        if (unit.kind == "item" and _opens_item(text, unit)) or _is_entry(text, unit)
+        if (unit.kind == "item" and _opens_item(text, unit))
+        or (unit.kind in ("item", "prose") and is_entry(text, unit.start, unit.end, chunk.markup))
     )
     tabs = list(_tabs(text))
     blocks: list[Block] = []
     at: list[int] = []
-    for position, unit in enumerate(units):
-        kind = _kind(text, unit, units[position - 1] if position else None, blocks[-1] if blocks else None)
+    for position in range(len(units)):
+        kind = _kind(text, units, position, blocks[-1] if blocks else None, opens=position in opens)
         if kind is None:
             last = blocks[-1]
             blocks[-1] = _block(last.kind, last.first, position, text, units, tabs, chunk.lead)
         else:
             blocks.append(_block(kind, position, position, text, units, tabs, chunk.lead))
         at.append(len(blocks) - 1)
-    return Layout(chunk, units, tuple(blocks), tuple(at), opens)
+    return Layout(chunk, units, tuple(blocks), tuple(at), opens, sorted(opens))
 
 
-def _kind(text: str, unit: Sentence, before: Sentence | None, block: Block | None) -> BlockKind | None:
+def _kind(text: str, units: Sequence[Sentence], position: int, block: Block | None, *, opens: bool) -> BlockKind | None:
     """The kind of block that the sentence begins; None if it continues the block before it."""
+    unit = units[position]
     kinds: dict[str, BlockKind] = {"item": "list", "row": "table", "header": "table", "prose": "paragraph"}
     kind: BlockKind = kinds.get(unit.kind) or ("code" if unit.kind == "code" else "heading")
-    kind = "list" if _is_entry(text, unit) else kind
-    if block is None or before is None:
+    kind = "list" if opens else kind
+    if block is None:
         return kind
-    if before.kind == "header" and unit.kind == "row":  # a blank line may follow the header of a directive
+    if units[position - 1].kind == "header" and unit.kind == "row":  # a blank line may follow the header of a directive
         return None
-    return None if _goes_on(text, unit, kind, block, text[before.end : unit.start]) else kind
+    return None if _goes_on(text, units, position, kind, block) else kind
 
 
-def _goes_on(text: str, unit: Sentence, kind: BlockKind, block: Block, gap: str) -> bool:
-    """Whether the sentence belongs to the block before it; `gap` is the text between them."""
-    if block.kind == "table":
-        return unit.kind == "row" and not _BLANK_LINE.search(gap)
+def _goes_on(text: str, units: Sequence[Sentence], position: int, kind: BlockKind, block: Block) -> bool:
+    """Whether the sentence belongs to the block before it."""
+    unit, gap = units[position], text[units[position - 1].end : units[position].start]
+    if block.kind == "table":  # in AsciiDoc, blank lines are usual between its rows
+        return unit.kind == "row" and (not gap.strip() or not _BLANK_LINE.search(gap))
     if _MARKUP.search(gap):
         return False
-    if block.kind == "list" and (kind == "list" or _indented(text, unit)):
+    if block.kind == "list" and (
+        kind == "list" or _indent(text, unit) >= max(2, 1 + _indent(text, units[block.first]))
+    ):
         return True
     # the next sentence of an item, or of a paragraph
     return block.kind in ("list", "paragraph") and kind == "paragraph" and not _BLANK_LINE.search(gap)
@@ -210,10 +220,17 @@ def _block(
     lead: str,
 ) -> Block:
     start = units[first].start
-    tab, group = next(((label, group) for a, b, label, group in tabs if a <= start < b), ("", -1))
+    tab, group = _tab_at(start, tabs)
     before = text[text.rfind("\n", 0, start) + 1 : start].lstrip(" \t>")
     block = Block(kind, first, last, tab, group, ordered=kind == "list" and bool(_ORDERED.match(before)))
     return _as_code(block, text[start : units[last].end], lead if start == 0 else "") if kind == "code" else block
+
+
+def _tab_at(start: int, tabs: Sequence[tuple[int, int, str, int]]) -> tuple[str, int]:
+    """The label and the number of the group of the tab at an offset. Tabs are in order and do not overlap."""
+    before = bisect_right(tabs, start, key=lambda tab: tab[0])
+    _, end, label, group = tabs[before - 1] if before else (0, 0, "", -1)
+    return (label, group) if start < end else ("", -1)
 
 
 def _as_code(block: Block, code: str, lead: str) -> Block:
@@ -234,14 +251,9 @@ def _opens_item(text: str, unit: Sentence) -> bool:
     return bool(_MARK.fullmatch(text[text.rfind("\n", 0, unit.start) + 1 : unit.start].lstrip(" \t>")))
 
 
-def _is_entry(text: str, unit: Sentence) -> bool:
-    """An entry of a definition list: a term, and below it a colon and its meaning."""
-    return unit.kind == "prose" and _ENTRY.match(text, unit.start, unit.end) is not None
-
-
-def _indented(text: str, unit: Sentence) -> bool:
-    line = text[text.rfind("\n", 0, unit.start) + 1 :]
-    return len(line) - len(line.lstrip(" \t")) >= 2
+def _indent(text: str, unit: Sentence) -> int:
+    line = text[text.rfind("\n", 0, unit.start) + 1 : unit.start + 1]
+    return len(line) - len(line.lstrip(" \t"))
 
 
 def _tabs(text: str) -> Iterator[tuple[int, int, str, int]]:

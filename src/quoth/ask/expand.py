@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from quoth.ask.asked import Asked
 from quoth.ask.blocks import Block, Layout
@@ -19,6 +20,11 @@ from quoth.text.terms import term_ids
 
 LEANING = re.compile(
     r"(?:this|that|these|those|it|they|he|she|but|however|also|instead|then|here|such|both|otherwise)\b", re.IGNORECASE
+)
+# A paragraph that begins like this goes on with a sentence that code has interrupted.
+_GOES_ON = re.compile(
+    r"(?:and|or|but|which|where|while|with|for|to|then|as|in|instead|if|because|so|that|rather|when|on|at|by|from|is|are"
+    r"|will|would|can|using|unless|until)\b"
 )
 _PLACE = r"(?:lesson|chapter|section|tutorial|guide|page|part|article|module|document)"
 # A sentence about the text, not about its subject.
@@ -34,6 +40,7 @@ LONG = 250  # words of a list; a longer one is quoted around its decisive item
 _SHORT_LIST = 45  # words: shorter than this, a list is clearer whole
 _SHORT_CODE = 30  # words
 _MORE_STEPS = 2  # further pairs of a sentence and its code
+_INTERRUPTIONS = 3  # of one sentence by code
 _SAME = {
     "c++": "cpp",
     "py": "python",
@@ -75,8 +82,10 @@ class Expansion:
         return frozenset(place for place in places if not self._had(place))
 
     def whole(self, rank: int, block: Block) -> frozenset[Place]:
-        """A block with its introduction, and its continuation in the next passage."""
-        return frozenset(self._with_introduction(rank, block, self._continued(rank, block)))
+        """A block with its introduction, what it announces, and its continuation in the next passage."""
+        places = self._with_introduction(rank, block, self._continued(rank, block))
+        following = self._layouts[rank].introduces(block)
+        return frozenset(places | self._announced(rank, block, following) if following else places)
 
     def below(self, rank: int, position: int) -> frozenset[Place]:
         """The block that follows, with everything that belongs to it."""
@@ -112,8 +121,26 @@ class Expansion:
         while before and before.kind == "code":  # the same in another language, or the step before
             before = here.before(before)
         if before and before.kind == "paragraph" and before.tab in ("", block.tab):
-            places |= _places(rank, self._window(here, before, before.last))
+            window = self._window(here, before, before.last)
+            places |= _places(rank, window) | (self._begun(rank, before) if before.first in window else set())
         return places
+
+    def _begun(self, rank: int, block: Block) -> set[Place]:
+        """The code that interrupts a sentence, with the part of the sentence before it: "do this: … or that:"."""
+        here = self._layouts[rank]
+        code, found = here.before(block), set[Place]()
+        for _ in range(_INTERRUPTIONS):
+            said = here.before(code) if code and code.kind == "code" else None
+            if code is None or said is None or not _GOES_ON.match(here.text(block.first)):
+                break
+            if said.kind != "paragraph" or not here.announces(said.last):
+                break
+            window = self._window(here, said, said.last)
+            more = found | _places(rank, code.positions) | _places(rank, window)
+            if self.words(more) > LONG:
+                break
+            found, block, code = more, said, here.before(said)
+        return found
 
     def _paragraph(self, rank: int, block: Block, position: int) -> set[Place]:
         here = self._layouts[rank]
@@ -127,7 +154,7 @@ class Expansion:
             places |= self._first_of_next(rank, block)
         if self._asked.wanted in ("how_to", "example"):
             places |= self._steps(rank, block, places)
-        return places
+        return places | self._begun(rank, block) if (rank, block.first) in places else places
 
     def _announced(self, rank: int, block: Block, following: Block) -> set[Place]:
         """What is below the colon: the right one of several tabs, or as much of a long list as is read at once."""
@@ -282,8 +309,12 @@ class Expansion:
             return 0
         if self._fits(block):
             return 1
-        page = (one for one in self._layouts if one.chunk.source_file == here.chunk.source_file)
-        return -1 if any(self._fits(other) for one in page for other in one.blocks) else 0
+        return -1 if here.chunk.source_file in self._fitting else 0
+
+    @cached_property
+    def _fitting(self) -> frozenset[str]:
+        """The pages that have something in the variant that the question names."""
+        return frozenset(here.chunk.source_file for here in self._layouts if any(map(self._fits, here.blocks)))
 
     def words(self, places: Iterable[Place]) -> int:
         return sum(len(self._layouts[rank].text(position).split()) for rank, position in places)

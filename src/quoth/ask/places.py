@@ -13,7 +13,7 @@ from quoth.text.sentences import fold
 
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
 _LINE = re.compile(r"^.*\S", re.MULTILINE)
-_QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+")
+_QUOTE_MARKS = re.compile(r"^[ \t]*(?!>>>(?:[ \t]|$))(?:>[ \t]?)+")  # `>>>` is the prompt of Python
 
 
 def locate(words: str, text: str) -> tuple[int, int] | None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import dedent
 
 from quoth.ask.blocks import Layout
 from quoth.domain import Chunk, Citation, Draft, Passage
 from quoth.text.asciidoc_inline import as_markdown as asciidoc_as_markdown
 from quoth.text.asciidoc_tables import row_as_markdown
+from quoth.text.entries import joined, parts_of
 from quoth.text.markdown_inline import as_markdown as markdown_as_markdown
 from quoth.text.markdown_inline import row_as_markdown as markdown_row
 from quoth.text.rst_inline import as_markdown as rst_as_markdown
@@ -26,12 +28,18 @@ from quoth.text.sentences import Sentence, fold
 _SHORT = 80  # words of code that is quoted because the last sentence announces it
 Place = tuple[int, int]  # rank of a passage, position of a sentence in it
 
-_BROKEN = re.compile(r"\\(?=\n)")  # a backslash at the end of a line breaks it
+_BROKEN = re.compile(r"\\(?=\r?\n)")  # a backslash at the end of a line breaks it
+_PLUS = re.compile(r"(?:\A|(?<=[ \t]))\+(?=\r?\n)")  # so does a plus in AsciiDoc
+_LINE_BLOCK = re.compile(r"^[ \t]*\|[ \t]+", re.M)
 _DIRECTIVE = re.compile(
     r"\A(?P<fence>`{3,}|~{3,})[ \t]*\{(?:(?P<cell>(?:python|r|julia|bash|sql|ojs)\b)[^}\n]*|[\w:.+-]+)\}[ \t]*"
     r"(?P<language>[\w+#-]*)[^\n]*\n(?:[ \t]*:[\w-]+:[^\n]*\n)*(?:[ \t]*\n)?"
 )
+_ATTRIBUTES = re.compile(r"\A((?:`{3,}|~{3,})[ \t]*[\w+#.-]+)[ \t]+[^\n]*")
 _ENDS_OPEN = re.compile(r"(?<=[\w)`\]])\s*[:：]([*_]*)\Z")
+_WHOLE_CODE = re.compile(
+    r"(?P<opening>(?:`{3,}+|~{3,}+)[^\n]*\n)(?P<code>.*\n)(?P<closing>(?:`{3,}|~{3,})\n\n\[[^\n]*)", re.S
+)
 _TICKS = re.compile(r"^[ \t]*(`{3,})", re.M)
 _MARK = re.compile(r"\(?(\d{1,9}|#|[A-Za-z])[.)]")
 _BOX = re.compile(r"\[([ xX*])\]\s*\Z")  # of a task
@@ -68,7 +76,7 @@ def composed(pieces: Sequence[Piece], passages: Sequence[Passage], layouts: Sequ
                 blocks[-1] = _joined(blocks[-1], made.pop(0))
             blocks.extend(made)
             last = here, run[-1]
-    return Draft(text="\n\n".join(blocks), citations=tuple(citations))
+    return Draft(text="\n\n".join(map(_at_the_margin, blocks)), citations=tuple(citations))
 
 
 def _is_one_code(before: Layout, end: int, here: Layout, start: int) -> bool:
@@ -84,6 +92,12 @@ def _joined(first: str, second: str) -> str:
     return f"{head[: head.rindex(chr(10))]}\n{tail[tail.index(chr(10)) + 1 :]}\n\n{marker}{next_marker}"
 
 
+def _at_the_margin(block: str) -> str:
+    """Code without the margin that all its lines share: that of the directive around it."""
+    shown = _WHOLE_CODE.fullmatch(block)
+    return f"{shown['opening']}{dedent(shown['code'])}{shown['closing']}" if shown else block
+
+
 def book_order(chunk: Chunk) -> tuple[float, float, str, int]:
     far = float("inf")
     return (
@@ -97,9 +111,9 @@ def book_order(chunk: Chunk) -> tuple[float, float, str, int]:
 def spoken(text: str, chunk: Chunk) -> str:
     """A sentence on one line, without the markup that only a renderer understands."""
     if chunk.markup == "rst":
-        return rst_as_markdown(fold(text))
+        return rst_as_markdown(fold(_LINE_BLOCK.sub("", text)))
     if chunk.markup == "asciidoc":
-        return asciidoc_as_markdown(fold(text))
+        return asciidoc_as_markdown(fold(_PLUS.sub("", text)))
     return markdown_as_markdown(fold(_BROKEN.sub("", text)), chunk.text)
 
 
@@ -144,7 +158,8 @@ def _with_table(run: list[int], here: Layout, longest: int) -> list[int]:
         return run
     whole = list(table.positions)
     rows = sum(here.units[at].kind == "row" for at in whole)
-    return whole if rows <= longest and here.units[whole[0]].kind == "header" else run
+    complete = here.units[whole[0]].kind == "header" or not here.chunk.lead
+    return whole if rows <= longest and complete else run
 
 
 def _with_announced(run: list[int], here: Layout) -> list[int]:
@@ -192,7 +207,7 @@ def _blocks(here: Layout, run: Sequence[int], index: int, *, final: bool) -> Ite
             lines = []
             yield f"{_flush(here.chunk, unit)}\n\n{marker}"
             continue
-        said = spoken(here.text(position), here.chunk)
+        said = _said(here, position)
         if final and position == run[-1]:
             said = _ENDS_OPEN.sub(r".\1", said)
         if not any(char.isalnum() for char in said):
@@ -207,6 +222,15 @@ def _blocks(here: Layout, run: Sequence[int], index: int, *, final: bool) -> Ite
         else:
             lines = [said]
     yield from _ended(lines, marker)
+
+
+def _said(here: Layout, position: int) -> str:
+    """A sentence; an entry of a list of definitions as `term: meaning`."""
+    raw, chunk, mark = here.text(position), here.chunk, here.mark(position).strip()
+    if position not in here.opens and not mark.startswith(".. "):
+        return spoken(raw, chunk)
+    term, meaning = parts_of(mark, raw.replace("\r\n", "\n"), chunk.markup)
+    return joined(spoken(term, chunk), spoken(meaning, chunk))
 
 
 def _ended(lines: Sequence[str], marker: str) -> Iterator[str]:
@@ -262,7 +286,7 @@ def _asciidoc_lines(here: Layout, run: Sequence[int]) -> Iterator[str]:
 
 def _flush(chunk: Chunk, unit: Sentence) -> str:
     """A code block without the indent of its list; otherwise its closing fence would not close it."""
-    text = chunk.text[unit.start : unit.end]
+    text = chunk.text[unit.start : unit.end].replace("\r\n", "\n")
     column = unit.start - (chunk.text.rfind("\n", 0, unit.start) + 1)
     lines = text.split("\n")
     indent = chunk.text[unit.start - column : unit.start]
@@ -278,8 +302,10 @@ def _flush(chunk: Chunk, unit: Sentence) -> str:
 
 
 def _as_fence(block: str) -> str:
-    """Code of a directive, such as `{code-block} python`, as code in its language, without options."""
-    return _DIRECTIVE.sub(lambda match: match["fence"] + (match["cell"] or match["language"]) + "\n", block, count=1)
+    """Code of a directive, such as `{code-block} python`, as code in its language, without options, and so any other:
+    what else its opening line says is for a renderer."""
+    block = _DIRECTIVE.sub(lambda match: match["fence"] + (match["cell"] or match["language"]) + "\n", block, count=1)
+    return _ATTRIBUTES.sub(r"\1", block, count=1)
 
 
 def _around(code: str) -> str:

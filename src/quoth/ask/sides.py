@@ -68,15 +68,18 @@ def _with_both(
     found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing, sides: Sequence[Side]
 ) -> Piece | None:
     best: Piece | None = None
+    of_block: dict[tuple[int, int], list[Candidate]] = {}
+    for one in found:
+        of_block.setdefault((one.place[0], layouts[one.place[0]].at[one.place[1]]), []).append(one)
     for rank, here in enumerate(layouts):
-        for block in here.blocks:
+        for at, block in enumerate(here.blocks):
             if block.kind in ("heading", "code"):
                 continue
             text = here.chunk.text[here.units[block.first].start : here.units[block.last].end]
             if block.kind == "table":
                 text = "\n".join((text, here.header(block.first), *here.chunk.heading_path))
             least = min(_share(side, text) for side in sides)
-            inside = [one for one in found if one.place[0] == rank and one.place[1] in block.positions]
+            inside = of_block.get((rank, at), [])
             if least < _BOTH or not inside:
                 continue
             score = least + inside[0].score + _faces_off(here, block, sides)

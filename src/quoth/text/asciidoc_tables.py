@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from quoth.text.asciidoc_inline import as_markdown, inline
 from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMBER, BlockAttributes, delimiter
@@ -12,6 +12,11 @@ from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMB
 _SPEC = r"(?:(?:\d+(?:\.\d*)?|(?:\d*\.)?\d+)[*+])?(?:[<^>](?:\.[<^>]?)?|(?:[<^>]?\.)?[<^>])?[a-z]?"
 _BEFORE = re.compile(rf"(?:^|(?<=[ \t])){_SPEC}$")
 _LONGEST_SPEC = 24
+_MOST_COLUMNS = 64
+_SEPARATOR = re.compile(r"(?<!\\)\|")
+_SPAN = re.compile(r"(?:^|(?<=[ \t]))(\d{1,3})(?:\.\d*)?\+[<^>.a-z]*$")
+_COLS = re.compile(r"\bcols=(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s,\]\"]+))")
+_TIMES = re.compile(r"(\d{1,3})\*")
 
 
 def separator_of(opening: str, attributes: BlockAttributes) -> str:
@@ -44,11 +49,77 @@ def cells_of(line: str, separator: str) -> list[str]:
     return cells if cells[0].strip() else cells[1:]
 
 
-def row_as_markdown(line: str, *, header: bool = False) -> str:
-    """One line of a table as a row of a table in Markdown; below a header, the rule that Markdown wants."""
-    cells = [as_markdown(_without_mark(cell)).replace("|", "\\|") for cell in cells_of(line.strip(), "|")]
-    row = f"| {' | '.join(cells)} |"
-    return f"{row}\n|{' --- |' * len(cells)}" if header else row
+def rows_of(text: str, lines: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Where the rows of a table are. Its cells may be on lines of their own; its columns are counted by its attributes
+    or by its first line. `lines` are those of the table, without blank ones."""
+    columns, row, held = 0, (-1, -1), 0  # the row that is read, and how many cells it holds
+    shown = [(first, last) for first, last in lines if not _is_markup(text[first:last].strip())]
+    attributes = (said for first, last in lines if ATTRIBUTES.match(said := text[first:last].strip()))
+    columns = next((count for said in attributes if (count := _columns(said))), 0)
+    columns = columns or (_count(text[slice(*shown[0])]) if shown else 1)
+    apart = _blank_before(text, shown)
+    for at, (first, last) in enumerate(shown):
+        count = _count(text[first:last])
+        new = count and held + count > columns
+        if row[0] >= 0 and (new or (at in apart and _cells_until_blank(text, shown, at, apart) == columns)):
+            yield row
+            row, held = (-1, -1), 0
+        row = (first if row[0] < 0 else row[0], last)
+        held += count
+    if row[0] >= 0:
+        yield row
+
+
+def _is_markup(said: str) -> bool:
+    return bool(delimiter(said)) or bool(ATTRIBUTES.match(said)) or bool(COMMENT.match(said))
+
+
+def _columns(attributes: str) -> int:
+    """How many columns `cols` names: `"1,2"`, `3*`, `"2*~,a"`; 0 without it."""
+    said = _COLS.search(attributes)
+    if said is None:
+        return 0
+    counts = (_TIMES.match(part.strip()) for part in re.split(r"[,;]", said["quoted"] or said["bare"] or ""))
+    return sum(min(int(found[1]), _MOST_COLUMNS) if found else 1 for found in counts)
+
+
+def _count(line: str) -> int:
+    """How many cells begin on a line; a cell over several columns counts as several."""
+    parts = _SEPARATOR.split(line)
+    spans = (_SPAN.search(part[-_LONGEST_SPEC:]) for part in parts[:-1])
+    return sum(min(int(found[1]), _MOST_COLUMNS) if found else 1 for found in spans)
+
+
+def _blank_before(text: str, lines: Sequence[tuple[int, int]]) -> frozenset[int]:
+    """The lines that a blank line precedes."""
+    gaps = ((at, text[lines[at - 1][1] : first]) for at, (first, _) in enumerate(lines) if at)
+    return frozenset(at for at, gap in gaps if gap.count("\n") > 1)
+
+
+def _cells_until_blank(text: str, lines: Sequence[tuple[int, int]], at: int, apart: frozenset[int]) -> int:
+    """How many cells there are up to the next blank line; more than a row has is as good as any."""
+    count = 0
+    for number in range(at, min(at + _MOST_COLUMNS, len(lines))):
+        if number > at and number in apart:
+            break
+        count += _count(text[slice(*lines[number])])
+    return count
+
+
+def row_as_markdown(row: str, *, header: bool = False) -> str:
+    """A row of a table as Markdown has it; below a header, the rule that Markdown wants."""
+    written: list[str] = []
+    for line in row.strip().splitlines():
+        if not line.strip() or COMMENT.match(line):
+            continue
+        parts, found = _SEPARATOR.split(line.strip()), cells_of(line.strip(), "|")
+        before = _without_spec(parts[0]) if len(parts) > 1 else parts[0]
+        if written and before.strip():  # the cell above goes on
+            written[-1] += f" {_without_mark(found.pop(0).strip())}"
+        written += found
+    cells = [as_markdown(_without_mark(cell)).replace("|", "\\|") for cell in written]
+    shown = f"| {' | '.join(cells)} |"
+    return f"{shown}\n|{' --- |' * len(cells)}" if header else shown
 
 
 def _line_words(line: str, separator: str) -> str:

@@ -82,8 +82,9 @@ def _marked(match: re.Match[str]) -> str:
         return f"`{match['literal']}`" if "`" not in match["literal"] else f"`` {match['literal']} ``"
     if kind == "roled" and match["role"].lower() == "math" and "$" not in match["roled"]:
         return f"${match['roled'].strip()}$"
-    if kind in ("strong", "emphasis"):
-        return match[0]
+    if kind in ("strong", "emphasis"):  # a role inside is none to docutils, and a slip of the author
+        mark = match[0][: match.start(kind) - match.start()]
+        return f"{mark}{inline(match[kind])}{mark}" if ":`" in match[0] else match[0]
     if kind == "phrase" and match[0].endswith("`") and "$" not in match["phrase"] and _FORMULA.search(match["phrase"]):
         return f"${match['phrase'].strip()}$"
     return as_code(_words(match)) if kind in ("roled", "suffix", "phrase") else _words(match)

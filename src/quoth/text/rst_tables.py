@@ -25,6 +25,7 @@ _CELL_CODE = re.compile(r"(?:\.\. (?:code-block|code|sourcecode)::(?: \w+)?|::) 
 _CELL_DIRECTIVE = re.compile(
     r"(?:^|(?<= ))\.\. (?:(?:image|figure|class|rst-class)::(?: [^\s:]\S*)?(?: :\w+: \S+)*|[\w:-]+::)"
 )
+_LINE_MARK = re.compile(r"\A\|(?:[ \t]+|\Z)")
 _ROW_MARK = re.compile(r"[*+-](?=\s|$)")
 
 
@@ -148,7 +149,7 @@ def _columns(gathered: Sequence[tuple[_Line, bool]], starts: Sequence[int], ends
         apart = _APART.split(first.strip(), maxsplit=len(starts) - 1)
         return Row(gathered[0][0].start, gathered[-1][0].end, tuple(apart), gathered[0][1])
     cells = [
-        " ".join(line.text[a:b].strip() for line, _ in gathered).strip() for a, b in pairwise((*starts, 1_000_000))
+        " ".join(_cell_line(line.text[a:b]) for line, _ in gathered).strip() for a, b in pairwise((*starts, 1_000_000))
     ]
     return Row(gathered[0][0].start, gathered[-1][0].end, tuple(cells), gathered[0][1])
 
@@ -164,6 +165,11 @@ def _grid_rows(lines: Sequence[_Line]) -> Iterator[Row]:
             gathered = []
     if gathered:
         yield _cells_of(gathered, header=False)
+
+
+def _cell_line(said: str) -> str:
+    """Without the mark of a line block."""
+    return _LINE_MARK.sub("", said.strip())
 
 
 def _cells_of(gathered: Sequence[_Line], *, header: bool) -> Row:
@@ -225,9 +231,9 @@ def _list_cells(row: Sequence[_Line]) -> Iterator[str]:
         if len(line) - len(line.lstrip()) == column and _ROW_MARK.match(said):
             if cell:
                 yield " ".join(cell).strip()
-            cell = [said[1:].strip()]
+            cell = [_cell_line(said[1:])]
         else:
-            cell.append(said)
+            cell.append(_cell_line(said))
     if cell:
         yield " ".join(cell).strip()
 

@@ -10,14 +10,15 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import takewhile
 
 from quoth.domain import Markup
 from quoth.text.asciidoc import parse_asciidoc
-from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, COMMENT, NUMBER, TITLE, delimiter
+from quoth.text.asciidoc_lines import ATTRIBUTES, BULLET, CALLOUT, NUMBER, TITLE, delimiter
+from quoth.text.asciidoc_tables import rows_of as asciidoc_rows
 from quoth.text.blocks import Block, Stretch, UnitKind, leaves
+from quoth.text.entries import described, describes, lost_margin
 from quoth.text.rst import parse_rst
-from quoth.text.rst_directives import SILENT_ARGUMENT
+from quoth.text.rst_directives import SILENT_ARGUMENT, SPOKEN
 from quoth.text.rst_tables import Row, lost_borders, table_rows
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -33,7 +34,8 @@ _RST_BETWEEN = re.compile(
     r"|\.\.[ \t]+[\w:+-]+::(?:[ \t][^\r\n]*)?(?:\r?\n[ \t]+:[\w-]+:[^\r\n]*)*)[ \t]*$",
     re.M,
 )
-_RST_NAME = re.compile(r"\.\.[ \t]+([\w:+-]+)::")
+_RST_NAME = re.compile(r"\.\.[ \t]+(\|)?(?:(?<!\|)([\w:+-]+)::[ \t]*([^\r\n]*))?")
+_ENDED = re.compile(r"[.!?:…]\W*\Z")
 _RST_OPTIONS = re.compile(r"(?:\r\n?|\n)[ \t]+:[\w-]+:(?:[ \t][^\r\n]*)?(?=\r|\n|\Z)")
 # A statement, a call, a comment, a prompt, a tag or a bracket; not a sentence, a directive or a field.
 _CODE_LINE = re.compile(
@@ -42,8 +44,7 @@ _CODE_LINE = re.compile(
     r"|(?:def|class|if|elif|for|while|with|try|else)\b.*:$"
     r"|[\w.\[\]'\"]+(?: [+*/-]?= |\().*(?<![.?!])$)"
 )
-_PARAGRAPH_LINE = re.compile(r"(?!\.\. |[-+*•|:] |\(?(?:\d+|[A-Za-z#])[.)] )\S.{38,}[^\s.:)`]\s*$")
-_TABLE_LINE = re.compile(r"[|+=]")
+_ASCIIDOC_COMMENT = re.compile(r"^//(?!/)[^\r\n]*", re.M)
 # A directive that shows code: its line and its options are not code.
 _RST_HEAD = re.compile(r"\.\.[ \t][^\r\n]*(?:\r\n?|\n)(?:[ \t]+:[\w-]+:[^\r\n]*(?:\r\n?|\n))*(?:[ \t]*(?:\r\n?|\n))*")
 
@@ -94,7 +95,7 @@ def _cut_code(text: str) -> int:
 def _completed(text: str, lead: str) -> tuple[str, int]:
     """The text below its lead, with what it lost where it was cut: the margin of its first line and the borders of its
     tables. And where it begins."""
-    above = f"{lead}\n" if lead else _lost_margin(text)
+    above = f"{lead}\n" if lead else lost_margin(text)
     shown, at = above + text, len(above)
     if "==" not in shown and "-+" not in shown:
         return shown, at
@@ -104,26 +105,39 @@ def _completed(text: str, lead: str) -> tuple[str, int]:
     return (f"{shown}\n{after}" if after else shown), at
 
 
-def _lost_margin(text: str) -> str:
-    """Without the white space before it, the first line of an indented paragraph looks like a term, and the lines below
-    like its definition. A term is short."""
-    first, _, rest = text.partition("\n")
-    below = rest.partition("\n")[0]
-    margin = below[: len(below) - len(below.lstrip())] if below.strip() else ""
-    if not margin or not (_PARAGRAPH_LINE.match(first) or _TABLE_LINE.match(first)):
-        return ""
-    together = takewhile(str.strip, rest.split("\n"))
-    return margin if all(line.startswith(margin) for line in together) else ""
-
-
 def _of(
-    text: str, block: Block, leaf: Callable[[str, Block, int, UnitKind], Iterator[Stretch]], kind: UnitKind
+    text: str,
+    block: Block,
+    leaf: Callable[[str, Block, int, UnitKind], Iterator[Stretch]],
+    kind: UnitKind,
+    behind: int = 0,
 ) -> Iterator[Stretch]:
+    """The stretches of a block behind an offset. A term and the paragraph that explains it are one."""
+    inside: UnitKind = "item" if block.kind == "item" else kind
+    if term := described(block):
+        body = _first(block.children[1])
+        start, behind = _first_word(text, term), (body if body.kind == "paragraph" else term).end
+        yield from _rst_words(text, start, behind, inside)
     for child in block.children:
-        yield from _of(text, child, leaf, "item" if block.kind == "item" else kind)
-    if not block.children and block.kind not in ("markup", "label"):
+        yield from _of(text, child, leaf, inside, behind)
+    if not block.children and block.kind not in ("markup", "label") and block.start >= behind:
         source = text[block.start : block.end]
         yield from leaf(text, block, block.start + len(source) - len(source.lstrip()), kind)
+
+
+def _first(block: Block) -> Block:
+    """What a block begins with. Where a margin was lost, what a term means may be taken for a quote."""
+    while block.kind == "quote" and block.children:
+        block = block.children[0]
+    return block
+
+
+def _first_word(text: str, label: Block) -> int:
+    """Where a term begins, behind the mark of its directive."""
+    source = text[label.start : label.end]
+    start = label.start + len(source) - len(source.lstrip())
+    mark = _RST_MARKS["prose"].match(text, start, label.end)
+    return mark.end() if mark else start
 
 
 def _rst_leaf(text: str, block: Block, start: int, kind: UnitKind) -> Iterator[Stretch]:
@@ -135,6 +149,8 @@ def _rst_leaf(text: str, block: Block, start: int, kind: UnitKind) -> Iterator[S
     elif block.kind == "table":
         for number, row in enumerate(table_rows(text, block.start, block.end)):
             yield row.start, row.end, "header" if row.header and not number else "row"
+    elif bare := _bare(text, start, block.end):
+        yield bare
     else:
         mark = _RST_MARKS[kind].match(text, start, block.end)
         options = _RST_OPTIONS.search(text, start, block.end) if text.startswith("..", start) else None
@@ -142,8 +158,21 @@ def _rst_leaf(text: str, block: Block, start: int, kind: UnitKind) -> Iterator[S
 
 
 def _says_nothing(directive: re.Match[str] | None) -> bool:
-    """Its argument names a file, or code from which Sphinx writes text that is not here (`automodule`)."""
-    return directive is not None and (directive[1].startswith("auto") or directive[1] in SILENT_ARGUMENT)
+    """Its argument names a file, a style, or code from which Sphinx writes text that is not here (`automodule`); or it
+    only says what another text will be replaced with."""
+    if directive is None:
+        return False
+    name, argument = directive[2] or "", directive[3] or ""
+    silent = name.startswith("auto") or name in SILENT_ARGUMENT or (name == "class" and not describes(name, argument))
+    return silent or directive[1] is not None
+
+
+def _bare(text: str, start: int, end: int) -> Stretch | None:
+    """The argument of a directive with nothing below it: like a heading, it only names something."""
+    directive = _RST_NAME.match(text, start, end)
+    if directive is None or (directive[2] or "") in ("", *SPOKEN) or _ENDED.search(directive[3]):
+        return None
+    return directive.start(3), directive.end(3), "heading"
 
 
 def _rst_words(text: str, start: int, end: int, kind: UnitKind) -> Iterator[Stretch]:
@@ -164,16 +193,23 @@ def _asciidoc_leaf(text: str, block: Block, start: int, kind: UnitKind) -> Itera
     elif block.kind == "heading":
         yield start, block.end, "heading"
     elif block.kind == "table":
-        for first, last in _lines(text, block.start, block.end):
-            said = text[first:last].strip()
-            if not (delimiter(said) or ATTRIBUTES.match(said) or COMMENT.match(said)):
-                yield first, last, "header" if last <= block.head_end else "row"
+        rows = asciidoc_rows(text, list(_lines(text, block.start, block.end)))
+        yield from ((first, last, "header" if first < block.head_end else "row") for first, last in rows)
     else:
         for mark in (BULLET, NUMBER, CALLOUT) if kind == "item" else ():
             if found := mark.match(text, start, block.end):
                 start = found.end()
                 break
-        yield start, block.end, kind
+        yield from _without_comments(text, start, block.end, kind)
+
+
+def _without_comments(text: str, start: int, end: int, kind: UnitKind) -> Iterator[Stretch]:
+    for comment in _ASCIIDOC_COMMENT.finditer(text, start, end):
+        if comment.start() > start:
+            yield start, comment.start(), kind
+        start = comment.end()
+    if end > start:
+        yield start, end, kind
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
