@@ -17,6 +17,7 @@ from quoth.ask.asked import asked, identifiers
 from quoth.ask.blocks import layout
 from quoth.ask.claims import claims
 from quoth.ask.expand import Expansion
+from quoth.ask.extract import draft
 from quoth.ask.items import items, named
 from quoth.ask.kinds import kind_asked
 from quoth.ask.other_languages import read_elsewhere
@@ -123,6 +124,11 @@ def _selected(text: str) -> object:
     return judge_selection(evidence_of_selection("How does it work?", text, book_id="b"))
 
 
+def _answered_from_selection(text: str) -> object:
+    questions = ("How do I do a?", "List the a.", "What is an a?", "Give me an example of a.", "Summarise this.")
+    return [draft(question, evidence_of_selection(question, text, book_id="b")) for question in questions]
+
+
 ENTRIES: dict[str, Read] = {
     "question: terms": lambda text: (query_weights(text), content_terms(text), query_pairs(text), side_by_side(text)),
     "question: kind": kind_asked,
@@ -130,6 +136,7 @@ ENTRIES: dict[str, Read] = {
     "question: references": _follow,
     "question: redaction": redacted,
     "selection": _selected,
+    "selection: answered": _answered_from_selection,
     "passage: terms": passage_weights,
     "passage: sentences": sentences,
     "passage: sentences of rst": lambda text: sentences(text, markup="rst"),
@@ -305,6 +312,7 @@ KNOWN = (
     ),
     *(("passage: quoted from asciidoc", unit) for unit in ("a:: b\n", "a::\n\n", "|===\n|a\n", "2+|a ", "//a\n")),
     *(("passage: compared", unit) for unit in ("arm\n\n", "- arm\n")),
+    *(("selection: answered", unit) for unit in ("- a\n", "1. a b\n", "```\na\n```\n", "a b.\n\n", "- [a](b)\n")),
     *(("answer: claims", unit) for unit in ("- a\n", "|a|\n")),
     *(("answer: items", unit) for unit in ("- a\n", "|a|\n", "|  ", "- [a](", "```\n", "~~~`")),
     *(("markdown", unit) for unit in ("# a" + " " * 50 + "b\n", "# a\n\nb\n\n", "# <a id=\n", "`")),

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from quoth.ask.asked import Asked, Wanted
-from quoth.ask.blocks import Block, Layout
+from quoth.ask.blocks import Block, Layout, layout
 from quoth.ask.expand import LEANING, about_the_text
 from quoth.ask.kinds import Holds
+from quoth.domain import Chunk
 from quoth.text.definitions import without_its_kind
 from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids
 
@@ -80,8 +82,8 @@ _LABELLED = re.compile(
 )
 _BRACKETED = re.compile(r"(?<!\s)\s*\([^()]*\)\s*\Z")
 _EMPHASISED = re.compile(r"(?<![*_])([*_]{1,3})(?=\S)([^*_\n]{2,60}?)(?<=\S)\1(?![*_])")
-_ASIDE = re.compile(r"\s*\([^()]*\)")
-_ROLE = re.compile(r":[a-zA-Z][\w:+-]*:(?=`)")  # of reStructuredText: it says what kind of name follows
+_ASIDE = re.compile(r"(?<!\s)\s*\([^()]*\)")
+_ROLE = re.compile(r":[a-zA-Z][\w:+-]{0,40}:(?=`)")  # of reStructuredText: it says what kind of name follows
 _WORD = re.compile(r"[\w'’-]+")
 _VERB = re.compile(r"\b(?:is|are|was|has|have|can|will|do|does|must|should|need|needs)\b", re.IGNORECASE)
 _SUBORDINATE = frozenset(
@@ -167,12 +169,14 @@ def _list(sought: Sought, here: Layout, position: int, text: str) -> float:
     if following and following.kind != "code":
         return 0.4
     block = here.block(position)
-    if block.kind == "list" and _only_links(here, block):
+    if block.kind == "list" and _only_links(here.chunk, block):
         return -0.2  # a table of contents; its items name other pages
     return 0.3 if block.kind in ("list", "table") else 0.0
 
 
-def _only_links(here: Layout, block: Block) -> bool:
+@lru_cache(maxsize=256)  # asked for each item
+def _only_links(chunk: Chunk, block: Block) -> bool:
+    here = layout(chunk)
     items = [here.text(at) for at in block.positions if at in here.opens]
     return len(items) >= _MANY and sum(_LINK.fullmatch(item.strip()) is not None for item in items) > 0.8 * len(items)
 
@@ -199,7 +203,7 @@ def _example(sought: Sought, here: Layout, position: int, text: str) -> float:
 def _summary(sought: Sought, here: Layout, position: int, text: str) -> float:
     block = here.block(position)
     result = 0.5 if _SUMMARY.search(heading_of(here)) else 0.0
-    if block == _first_paragraph(here) and sought.subject:
+    if block == _first_paragraph(here.chunk) and sought.subject:
         result += 0.2 + 0.4 * len(sought.subject & term_ids(heading_of(here))) / len(sought.subject)
     return result
 
@@ -208,7 +212,7 @@ def defining(sought: Sought, here: Layout, position: int, text: str) -> float:
     """A glossary entry, then the first paragraph below a heading that is the term, then a defining sentence."""
     block = here.block(position)
     result = max(_defines(sought, text), _explains_aside(sought, text)) + _introduces_term(sought, text)
-    if block == _first_paragraph(here) and _names_term(sought, here):
+    if block == _first_paragraph(here.chunk) and _names_term(sought, here):
         opens = text == here.text(block.first)
         glossary = bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
         result = max(result, 0.3 if opens else 0.15) + (0.45 if glossary else 0.1)
@@ -217,7 +221,7 @@ def defining(sought: Sought, here: Layout, position: int, text: str) -> float:
 
 def explains_heading(sought: Sought, here: Layout, position: int) -> bool:
     """The first paragraph below a heading is about what the heading names, whether it repeats the name or not."""
-    if here.block(position) != _first_paragraph(here):
+    if here.block(position) != _first_paragraph(here.chunk):
         return False
     return sought.asked.wanted == "summary" or _names_term(sought, here)
 
@@ -226,8 +230,10 @@ def heading_of(here: Layout) -> str:
     return here.chunk.heading_path[-1] if here.chunk.heading_path else here.chunk.title
 
 
-def _first_paragraph(here: Layout) -> Block | None:
+@lru_cache(maxsize=256)  # asked for each sentence
+def _first_paragraph(chunk: Chunk) -> Block | None:
     """The first that says something: not only a default or a version."""
+    here = layout(chunk)
     found = [block for block in here.blocks if block.kind == "paragraph"]
     return next((block for block in found if not _LABELLED.match(here.text(block.first))), found[0] if found else None)
 

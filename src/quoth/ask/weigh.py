@@ -11,15 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from quoth.ask.asked import Asked, Wanted, asked, identifiers
-from quoth.ask.blocks import Block, Layout
+from quoth.ask.blocks import Block, Layout, layout
 from quoth.ask.expand import Expansion
 from quoth.ask.forms import Sought, explains_heading, fit, heading_of
 from quoth.ask.kinds import kind_asked
 from quoth.ask.quotes import Place
 from quoth.ask.references import LIGHT
-from quoth.domain import Evidence, Passage, Reading
+from quoth.domain import Chunk, Evidence, Passage, Reading
 from quoth.text.sentences import Sentence
 from quoth.text.terms import ContentTerm, query_terms, term_ids
 
@@ -34,6 +35,7 @@ _CARRIED = 1 / 2  # total weight of the words carried over from the conversation
 _ASKING = 1 / 2  # weight of a word that says how something is asked for, not what: "the steps of", "the reason why"
 _HEARD = 0.3  # taken off a sentence that was just quoted: a follow-up seldom asks for it again
 _NEAR = 1 / 3  # weight of the words around a sentence …
+_BEFORE_CODE = 20  # blocks that are looked through for the paragraph that code belongs to
 _NEAR_BLOCK = 0.6  # … and of those around code, a list or a table that is asked for: they have few words of their own
 # The reader finds an answer that is in one place; of steps, lists and comparisons it finds only a part.
 ONE_PLACE: tuple[Wanted, ...] = ("definition", "value", "why", "fact")
@@ -151,7 +153,7 @@ def _cover(held: Weighing, here: Layout, position: int, above: frozenset[int], b
     if explains_heading(held.sought, here, position):
         said |= above
     elif shows or (block.kind == "list" and here.before(block) in (None, here.heading)):
-        said |= _introducing(here, block)
+        said |= _introducing(here.chunk, block)
     return held.sought.cover(said, around, text.lower(), _NEAR_BLOCK if shows else _NEAR)
 
 
@@ -167,9 +169,11 @@ def _about_it(what: Asked, text: str) -> str:
     return _CODE_SPAN.sub(lambda code: code[0] if " " in code[0] or code[0].strip("`").isalnum() else " ", text)
 
 
-def _introducing(here: Layout, block: Block) -> frozenset[int]:
+@lru_cache(maxsize=256)  # asked for each item
+def _introducing(chunk: Chunk, block: Block) -> frozenset[int]:
     """The words of the sentence that announces a block; without one, the heading announces the first block of its kind
     below it."""
+    here = layout(chunk)
     introduction = here.introduction(block) if block.kind != "paragraph" else None
     if introduction is not None:
         return term_ids(here.text(introduction.last))
@@ -180,12 +184,20 @@ def _introducing(here: Layout, block: Block) -> frozenset[int]:
 def _block_ids(here: Layout, position: int, what: Asked) -> frozenset[int]:
     """For code, a list or steps: the words of the block and of what introduces it."""
     block = here.block(position)
-    if block.kind == "code":  # it is about what the last paragraph before it is about
-        before = [one for one in here.blocks if one.kind == "paragraph" and one.last < block.first]
-        return term_ids(" ".join(here.text(at) for at in before[-1].positions)) if before else frozenset()
-    if what.wanted not in ("list", "how_to", "comparison") or block.kind == "paragraph":
+    if block.kind != "code" and (what.wanted not in ("list", "how_to", "comparison") or block.kind == "paragraph"):
         return frozenset()
-    introduction = here.introduction(block, loosely=what.wanted == "list")
+    return _ids_around(here.chunk, block, loosely=what.wanted == "list")
+
+
+@lru_cache(maxsize=256)  # asked for each item
+def _ids_around(chunk: Chunk, block: Block, *, loosely: bool) -> frozenset[int]:
+    here = layout(chunk)
+    if block.kind == "code":  # it is about what the last paragraph before it is about
+        at = here.at[block.first]
+        near = (here.blocks[one] for one in range(at - 1, max(-1, at - 1 - _BEFORE_CODE), -1))
+        said = next((one for one in near if one.kind == "paragraph"), None)
+        return term_ids(" ".join(here.text(one) for one in said.positions)) if said else frozenset()
+    introduction = here.introduction(block, loosely=loosely)
     first = introduction.first if introduction else block.first
     return term_ids(here.chunk.text[here.units[first].start : here.units[block.last].end])
 
