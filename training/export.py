@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "packaging" / "quoth-reader"
 BENCHMARK = ROOT / "docs" / "benchmarks" / "reading_comprehension.json"
 LARGEST = 22_000_000  # bytes
-VERSION = "0.7.0"
+VERSION = "0.8.0"
 
 
 def digest(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__version__ = "0.7.0"
+__version__ = "0.8.0"
 
 
 def model_dir() -> Path:

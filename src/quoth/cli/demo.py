@@ -15,7 +15,7 @@ from quoth.cli.output import command_line, print_answer, print_job
 from quoth.errors import Unreadable
 
 BOOK_ID = "robotics-book"
-ANSWERED = "How do late subscribers get the last message that was published?"
+ANSWERED = "How do late subscribers get the last message?"
 REFUSED = "How much does a TurtleBot 4 cost?"
 YOURS = "Why is my clock not moving in the simulation?"
 

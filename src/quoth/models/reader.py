@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 PACKAGE = "quoth_reader"
 WEIGHTS = "reader.safetensors"
-WEIGHTS_SHA256 = "2b659b5b3965fa409ad0a08ebf143f41b20dfeadb0abc41a6ca520340a4a3072"
+WEIGHTS_SHA256 = "e34fd2774eaf98c58e91464377759b891581967d2e0376aecb58aec588bd8bed"
 RANGES = "ranges."  # prefix of the tensors that say how large activations become
 
 CLS, SEP = 101, 102
