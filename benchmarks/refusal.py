@@ -235,7 +235,7 @@ def gain_of(one: Found, weight: float, unread: float) -> float:
 
 def fit_order(found: list[Found]) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
     """The weight that gains most on average over the sets without making any of them worse than before; the smallest
-    of those that gain as much, because a short follow-up gives the reader less to go by than these questions."""
+    of those that gain as much (decision 0049)."""
     unread = unread_sign(found)
     names = sorted({one.set_name for one in found})
     gains = {
