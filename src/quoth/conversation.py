@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 
-from quoth.ask import follow_up
+from quoth.ask import extract, follow_up
 from quoth.ask import judge as judging
 from quoth.ask.calibration import Calibration
 from quoth.ask.cited import sources_of
@@ -44,10 +44,12 @@ from quoth.domain import (
     Status,
     Suggestion,
     Verdict,
+    passes,
 )
 from quoth.errors import IndexUnavailable
 from quoth.ports import BookView, ChunkIndex, Clock, Library, within
 
+_NEIGHBOURS = 2  # steps from a passage to the chunks before and after it
 _MOST_SUGGESTIONS = 3
 
 AnswerEvents = AsyncGenerator[AnswerEvent]
@@ -167,6 +169,8 @@ class Conversations:
             assemble = partial(self._assemble, question, evidence, verdict, watch)
             so_far = SoFar()
             by = await self._replies.answerer(verdict)
+            if by in ("book", "book instead of the model"):
+                evidence = await self._with_neighbours(question, evidence)
             turn.so_far = lambda: assemble(self._replies.broken_off(question, by, so_far))
             yield Retrieved(evidence, question.session_id)
 
@@ -256,6 +260,18 @@ class Conversations:
                 )
                 return follow_up.pinned_first(found, chunk, question.top_k)
         return None
+
+    async def _with_neighbours(self, question: Question, evidence: Evidence) -> Evidence:
+        """With the chunks in which a block that may be quoted goes on, as far as the reader's filters allow."""
+        for _ in range(_NEIGHBOURS):
+            wanted = extract.unfinished(evidence)
+            if not wanted:
+                break
+            async with self._in_time():
+                chunks = await self._index.view(question.book_id).chunks(wanted)
+            allowed = (chunk for chunk in chunks if passes(chunk, question.filters))
+            evidence = replace(evidence, beside=(*evidence.beside, *allowed))
+        return evidence
 
     def _in_time(self) -> AbstractAsyncContextManager[None]:
         return within(self._options.index_seconds, IndexUnavailable("The index does not answer.", hint="Ask again."))

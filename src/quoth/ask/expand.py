@@ -99,13 +99,31 @@ class Expansion:
     # --- kinds of blocks ---------------------------------------------------------------------------------------------
 
     def _list(self, rank: int, block: Block, position: int) -> set[Place]:
-        here = self._layouts[rank]
         wanted = self._asked.wanted in ("list", "how_to", "summary")
-        if wanted or here.words(block.positions) <= _SHORT_LIST:
-            places = self._continued(rank, block)
-            if self.words(places) <= LONG:
-                return self._with_introduction(rank, block, places)
-        return _places(rank, here.item(position))
+        most = LONG if wanted else _SHORT_LIST
+        for places in (self._continued(rank, block), _places(rank, block.positions)):
+            kept = places if self.words(places) <= most else self._first_items(places) if wanted else set()
+            if (rank, position) in kept:
+                return self._with_introduction(rank, block, kept)
+        return _places(rank, self._layouts[rank].item(position))
+
+    def _first_items(self, places: set[Place]) -> set[Place]:
+        """Of a list, as many items as are read at once: all, or the first ones."""
+        if self.words(places) <= LONG:
+            return places
+        kept: set[Place] = set()
+        for rank, position in sorted(places, key=self._in_the_book):
+            here = self._layouts[rank]
+            if position not in here.opens or (rank, position) in kept:
+                continue
+            item = _places(rank, here.item(position)) & places
+            if self.words(kept) + self.words(item) > LONG:
+                break
+            kept |= item
+        return kept
+
+    def _in_the_book(self, place: Place) -> tuple[int, int]:
+        return self._layouts[place[0]].chunk.chunk_index, place[1]
 
     def _table(self, rank: int, block: Block, position: int) -> set[Place]:
         if self._asked.wanted in ("list", "comparison"):
@@ -116,7 +134,7 @@ class Expansion:
 
     def _code(self, rank: int, block: Block) -> set[Place]:
         here = self._layouts[rank]
-        places = self._continued(rank, block)
+        places = self._as_read(rank, block)
         before = here.before(block)
         while before and before.kind == "code":  # the same in another language, or the step before
             before = here.before(before)
@@ -158,19 +176,11 @@ class Expansion:
 
     def _announced(self, rank: int, block: Block, following: Block) -> set[Place]:
         """What is below the colon: the right one of several tabs, or as much of a long list as is read at once."""
-        here = self._layouts[rank]
         if following.kind == "code":
-            return self._continued(*self._variant(rank, following))
-        places = self._continued(rank, following)
-        if self.words(places) <= LONG or following.kind == "table":
-            return places
-        kept: list[int] = []
-        for first in sorted(here.opens & set(following.positions)):
-            item = here.item(first)
-            if here.words(kept) + here.words(item) > LONG:
-                break
-            kept += [one for one in item if one not in kept]
-        return _places(rank, kept)
+            return self._as_read(*self._variant(rank, following))
+        if following.kind == "table":
+            return self._as_read(rank, following)
+        return self._first_items(self._continued(rank, following))
 
     def _steps(self, rank: int, block: Block, places: set[Place]) -> set[Place]:
         """The code or the list of steps beside a sentence that says how, and the steps that follow."""
@@ -183,10 +193,10 @@ class Expansion:
                 break
             if following.kind == "code":
                 chosen = self._of_tabs(here, following)
-                found |= self._continued(*self._variant(rank, following))
+                found |= self._as_read(*self._variant(rank, following))
                 at = here.after(self._last_of_tabs(here, chosen))
             elif following.kind == "list" and following.ordered:
-                found |= self._continued(rank, following)
+                found |= self._first_items(self._continued(rank, following))
                 break
             elif following.group >= 0 and following.group != at.group:
                 chosen = self._of_tabs(here, following)
@@ -225,6 +235,9 @@ class Expansion:
         return range(first, last + 1)
 
     def _with_introduction(self, rank: int, block: Block, places: set[Place]) -> set[Place]:
+        if places:  # it may begin in the passage before
+            rank, position = min(places, key=self._in_the_book)
+            block = self._layouts[rank].block(position)
         here = self._layouts[rank]
         introduction = here.introduction(block, loosely=self._asked.wanted == "list")
         if introduction is None:
@@ -236,6 +249,11 @@ class Expansion:
             if not here.text(introduction.last).rstrip("*_ ").endswith(":"):
                 return places
         return places | _places(rank, self._window(here, introduction, introduction.last))
+
+    def _as_read(self, rank: int, block: Block) -> set[Place]:
+        """The block with its other parts; if that is more than is read at once, the block as its passage has it."""
+        places = self._continued(rank, block)
+        return places if self.words(places) <= LONG else _places(rank, block.positions)
 
     def _continued(self, rank: int, block: Block) -> set[Place]:
         """The block, with its parts in the passages before and after if a chunk ended inside it."""
@@ -268,7 +286,9 @@ class Expansion:
         if after is None or block.last != len(here.units) - 1 or not self._layouts[after].blocks:
             return set()
         first = self._layouts[after].blocks[0]
-        return self._continued(after, first) if first.kind in ("list", "table", "code") else set()
+        if first.kind == "list":
+            return self._first_items(self._continued(after, first))
+        return self._as_read(after, first) if first.kind in ("table", "code") else set()
 
     def _of_tabs(self, here: Layout, block: Block) -> Block:
         """The block that the question names, among tabs side by side or code blocks below one another."""

@@ -28,8 +28,9 @@ class ExtractiveOptions:
     longest_table: int = 8  # rows: a short table is clearer whole than one row of it
 
 
+_MAY_GO_ON = ("list", "table", "code")
 _MOST_WORDS = 120  # at this length no further piece is added; a block that answers may be longer
-_MOST_PASSAGES = 5  # later ones are read only by a language model
+MOST_PASSAGES = 5  # later ones are read only by a language model
 _COMPANION_RATIO = 0.8  # a further piece of the best one's passage must be nearly as good …
 _ELSEWHERE_RATIO = 0.95  # … and one of another passage, which is one more thing to read, as good
 _SEEN = 0.3  # of the answer: where the reader sees that much in one sentence of a piece, this one is decisive
@@ -39,18 +40,43 @@ _ITS_CODE = 0.5  # share of the question's words that code of the same section n
 
 
 def draft(question: str, evidence: Evidence, options: ExtractiveOptions = ExtractiveOptions()) -> Draft:
-    passages = evidence.passages[:_MOST_PASSAGES]
+    weighed = evidence.passages[:MOST_PASSAGES]
+    passages = (*weighed, *_beside(weighed, evidence))
     layouts = [layout(passage.chunk) for passage in passages]
     held = weighing(question, evidence, layouts)
-    found = sorted(candidates(passages, layouts, held, evidence), key=lambda one: (-one.score, one.place))
+    found = sorted(candidates(weighed, layouts, held, evidence), key=lambda one: (-one.score, one.place))
     pieces = sides_of(found, layouts, held) if held.asked.sides else []
-    pieces = pieces or _pieces(found, layouts, held, options) or _nearest_block(layouts)
+    pieces = pieces or _pieces(found, layouts, held, options) or _nearest_block(layouts[: len(weighed)])
     if held.asked.wanted == "how_to":
         pieces += _its_code(pieces, found, layouts, held)
     pieces = [_decided(piece, passages, layouts) for piece in pieces]
     drafted = composed(_in_order(pieces, passages, held.asked), passages, layouts, options.longest_table)
     note = INSTRUCTIONS[held.asked.instruction] if held.asked.instruction and drafted.text else ""
     return Draft(drafted.text, drafted.citations, note)
+
+
+def unfinished(evidence: Evidence) -> list[str]:
+    """The ids of chunks in which a list, a table or code of the best passages may go on, or may have begun."""
+    best = [layout(passage.chunk) for passage in evidence.passages[:MOST_PASSAGES]]
+    beside = [layout(chunk) for chunk in evidence.beside]
+    wanted: dict[str | None, None] = {}
+    for here in (*best, *(one for one in beside if len(one.blocks) == 1)):
+        if here.blocks and here.blocks[0].kind in _MAY_GO_ON:
+            wanted[here.chunk.prev_chunk_id] = None
+        if here.blocks and (here.blocks[-1].kind in _MAY_GO_ON or here.announces(len(here.units) - 1)):
+            wanted[here.chunk.next_chunk_id] = None
+    known = {here.chunk.id for here in (*best, *beside)}
+    return [one for one in wanted if one is not None and one not in known]
+
+
+def _beside(weighed: Sequence[Passage], evidence: Evidence) -> list[Passage]:
+    """Chunks that were not found, in which a block of one that was found goes on: as relevant as that one."""
+    found = list(weighed)
+    for chunk in evidence.beside:
+        of = next((one for one in found if chunk.id in (one.chunk.next_chunk_id, one.chunk.prev_chunk_id)), None)
+        if of is not None:
+            found.append(Passage(chunk=chunk, score=of.score, similarity=of.similarity))
+    return found[len(weighed) :]
 
 
 def _pieces(

@@ -84,6 +84,7 @@ class Evidence:
     passages: tuple[Passage, ...]
     total_found: int | None  # chunks that pass the filters; None if it was not counted
     terms: tuple[QueryTerm, ...] = ()
+    beside: tuple[Chunk, ...] = ()  # neighbours of the best passages, in which a list, a table or code goes on
     diversity: float = 0.0  # 1 - mean pairwise cosine of the passages' vectors; 0 for fewer than two
     exclude_quotes: tuple[str, ...] = ()  # quotes that the reader already has, if they ask for more
     previous_quotes: tuple[str, ...] = ()  # what the last answer quoted
