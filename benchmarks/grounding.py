@@ -14,28 +14,24 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gzip
 import json
-import re
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from corpora import chunk_of
+from grounding_sets import Judged, Set, ragtruth, wice, with_readings
 from known_readings import KnownReadings
 from quoth.ask.calibration import Logistic
-from quoth.ask.check import check, checkable
-from quoth.ask.evidence import evidence
-from quoth.ask.grounds import Source, analyse
-from quoth.ask.support import FEATURES, READ, features, fitted, verbatim
-from quoth.domain import Citation, ReadingTask
+from quoth.ask.check import check
+from quoth.ask.support import FEATURES, READ, fitted
+from quoth.domain import Citation
 from quoth.evals import metrics
 from quoth.evals.calibrate import Floats, Mask, fit_logistic
-from quoth.text.terms import TERMS_VERSION, content_terms, term_ids
+from quoth.text.terms import TERMS_VERSION
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "src" / "quoth" / "ask" / "grounding.json"
@@ -44,101 +40,8 @@ FALSELY_MARKED = 0.10  # the stated rate: at most this share of clean answers ma
 AIM = 0.09  # the rate on the answers used for the fit, so that other answers keep to the stated rate
 FOLDS, SHUFFLES, RIDGE = 10, 5, 20.0
 DOUBTFUL = 0.9  # a sentence whose words give it a lower chance is read: one in six of RAGTruth's
-FAR = 6.0  # bounds of the reader's log odds
 SIDES = ((False, "words alone"), (True, "with the reader"))
 HALVES = 2  # for marks: the threshold is chosen on one half of the questions and measured on the other
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One sentence, as the model sees it, and how people labelled it."""
-
-    answer: int
-    features: tuple[float, ...]
-    missing: str
-    verbatim: bool
-    unsupported: bool
-    text: str
-    task: ReadingTask  # what the reader reads if words leave a doubt
-    heard: float = 0.0  # its log odds
-
-
-@dataclass(frozen=True, slots=True)
-class Set:
-    sentences: list[Judged]
-    groups: list[str]  # for each answer: its question
-    labels: Mask  # for each answer: does it contain anything unsupported?
-    baseline: Floats  # share of the answer's content stems that are not in the passages
-
-
-# --- reading ---------------------------------------------------------------------------------------------------------
-
-
-def lines_of(path: Path) -> Iterator[dict[str, object]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
-def ragtruth(folder: Path) -> Set:
-    judged: list[Judged] = []
-    groups, labels, baseline = [], [], []
-    read_already: dict[str, list[Source]] = {}
-    for at, row in enumerate(lines_of(next(folder.glob("*.jsonl.gz")))):
-        context, question, answer = str(row["context"]), str(row["question"]), str(row["response"])
-        if context not in read_already:
-            passages = [part for part in re.split(r"(?:\A|\n)passage \d+:", context) if part.strip()]
-            read_already[context] = [analyse(chunk_of(str(n), text)) for n, text in enumerate(passages)]
-        spans = [(span["start"], span["end"]) for span in row["spans"]]  # type: ignore[attr-defined]
-        judged += judged_sentences(at, answer, read_already[context], question, spans)
-        groups.append(str(row["source_id"]))
-        labels.append(bool(row["hallucinated"]))
-        baseline.append(new_share(answer, read_already[context]))
-    return Set(judged, groups, np.array(labels), np.array(baseline))
-
-
-def wice(path: Path) -> Set:
-    judged: list[Judged] = []
-    labels, baseline = [], []
-    for at, row in enumerate(lines_of(path)):
-        evidence: list[str] = row["evidence"]  # type: ignore[assignment]
-        sources = [analyse(chunk_of("page", "\n\n".join(evidence)))]
-        judged += judged_sentences(at, str(row["claim"]), sources, "", [])
-        labels.append(row["label"] != "supported")
-        baseline.append(new_share(str(row["claim"]), sources))
-    return Set(judged, [str(at) for at in range(len(labels))], np.array(labels), np.array(baseline))
-
-
-def judged_sentences(
-    at: int, answer: str, sources: list[Source], question: str, spans: list[tuple[int, int]]
-) -> Iterator[Judged]:
-    asked = term_ids(question)
-    for claim in checkable(answer):
-        start = answer.index(claim.text, claim.begin)
-        end = start + len(claim.text)
-        inside = sum(max(0, min(end, last) - max(start, first)) for first, last in spans)
-        values, missing = features(claim.words, sources, asked)
-        yield Judged(
-            at,
-            tuple(values[name] for name in FEATURES),
-            missing,
-            verbatim(claim.words, sources) is not None,
-            inside >= 0.3 * (end - start) or inside >= 20,
-            claim.words,
-            ReadingTask(claim.words, evidence(claim.words, [source.chunk.shown for source in sources])),
-        )
-
-
-async def with_readings(of: Set, reader: KnownReadings) -> Set:
-    readings = await reader.read([one.task for one in of.sentences])
-    heard = [max(-FAR, min(FAR, reading.supported)) for reading in readings]
-    sentences = [replace(one, heard=value) for one, value in zip(of.sentences, heard, strict=True)]
-    return replace(of, sentences=sentences)
-
-
-def new_share(answer: str, sources: list[Source]) -> float:
-    ids = frozenset().union(*(source.ids for source in sources))
-    terms = content_terms(answer)
-    return sum(not term.found_in(ids) for term in terms) / max(1, len(terms))
 
 
 # --- fitting and scoring ---------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from quoth.models.reader import PassageReader, find_reader_dir
 from quoth.ports import Reader
 from quoth.text.sentences import sentences
 from reading_page import as_page
-from refusal import held_out, whole
+from refusal_cases import held_out, whole
 from retrieval import ndcg
 from searching import Searcher
 

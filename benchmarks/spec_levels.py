@@ -22,7 +22,7 @@ import numpy as np
 from corpora import EvaluationSet, load_sets
 from known_readings import KnownReadings
 from quoth.models.minilm import NAME as EMBEDDER
-from refusal import relevant_to, whole
+from refusal_cases import relevant_to, whole
 from searching import Mask, Searcher
 
 SETS = ("squad2_dev_half", "rust_book_quiz")

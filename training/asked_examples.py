@@ -24,7 +24,7 @@ from .drafts import NO, UNKNOWN, YES, Draft, Group
 from .embedder import model_dir
 from .overlap import Evaluated, evaluation_texts
 from .prepare import ROOT, Pieces, as_arrays, clean_groups, pieces_of
-from .written import Places, claim_groups, public_passages, with_biases
+from .written import Places, answer_groups, claim_groups, public_passages, with_biases
 
 SEED = 21
 WRONG = 2  # other chunks beside the right or the tempting one, drawn anew in every pass
@@ -79,13 +79,17 @@ def passage_groups(path: Path, chance: Random) -> list[Group]:
     return groups
 
 
-def own_groups(folder: Path, data: Path, passes: int, chance: Random) -> list[Group]:
+def own_groups(folder: Path, data: Path, passes: int, answers: int, share: float, chance: Random) -> list[Group]:
+    """`answers` is the number of passes over our own answers, `share` the part of everything else that is used."""
     places = Places(data)
     groups = asked_groups(folder / "asked.jsonl", passes, chance)
     for _ in range(passes):
         groups += passage_groups(folder / "passages.jsonl", chance)
         groups += public_passages(places)
         groups += claim_groups(places, chance)
+    groups = chance.sample(groups, round(share * len(groups)))
+    for _ in range(answers):
+        groups += answer_groups()
     chance.shuffle(groups)
     return groups
 
@@ -127,6 +131,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--folder", type=Path, default=ROOT / ".training")
     parser.add_argument("--passes", type=int, default=1)
+    parser.add_argument("--answers", type=int, default=1, help="passes over our own answers")
+    parser.add_argument("--share", type=float, default=1.0, help="of our own questions and claims")
     parser.add_argument("--replay", type=int, default=30_000, help="examples of `prepare` beside them")
     parser.add_argument("--skip", type=int, default=248_000, help="examples of `prepare` that were learned already")
     parser.add_argument("--seed", type=int, default=14, help="of the common order")
@@ -134,7 +140,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chance = Random(arguments.chance)
     evaluated = Evaluated(evaluation_texts(arguments.data, ROOT / "examples"))
-    written = own_groups(arguments.folder, arguments.data, arguments.passes, chance)
+    written = own_groups(arguments.folder, arguments.data, arguments.passes, arguments.answers, arguments.share, chance)
     groups = with_biases(list(clean_groups(iter(written), evaluated)))
     cut = list(pieces_of(groups, Pieces(model_dir()), chance))
     own = as_arrays(cut)
@@ -146,6 +152,7 @@ def main() -> None:
     np.savez(out / "examples.npz", **both)
     prepared = json.loads((arguments.folder / "data" / "manifest.json").read_text(encoding="utf-8"))
     told = {"own": len(own["ends"]), "all": len(both["ends"]), "passes": arguments.passes, "skip": arguments.skip}
+    told |= {"answers": arguments.answers, "share": arguments.share}
     (out / "manifest.json").write_text(json.dumps(prepared | told, indent=1) + "\n", encoding="utf-8")
     print(told)
 

@@ -21,12 +21,13 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import grounding as bench_grounding  # noqa: E402
 from corpora import Asked, EvaluationSet, load_sets  # noqa: E402
+from grounding import Fit, out_of_fold, scores_of  # noqa: E402
+from grounding_sets import Set, lines_of, ragtruth, wice  # noqa: E402
 from quoth.ask.extract import ExtractiveOptions, draft  # noqa: E402
 from quoth.ask.support import fitted  # noqa: E402
 from reading_comprehension import decisive  # noqa: E402
-from refusal import held_out, whole  # noqa: E402
+from refusal_cases import held_out, whole  # noqa: E402
 from searching import Searcher  # noqa: E402
 
 SETS = ("squad2_dev_half", "scifact", "rust_book_quiz", "chunking_evaluation")
@@ -62,7 +63,7 @@ async def write_set(of: EvaluationSet, searcher: Searcher, folder: Path) -> None
     (folder / f"{of.name}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def claims_of(of: bench_grounding.Set, sources: list[list[str]], scores: list[float]) -> dict[str, Any]:
+def claims_of(of: Set, sources: list[list[str]], scores: list[float]) -> dict[str, Any]:
     return {
         "labels": [bool(label) for label in of.labels],
         "groups": of.groups,
@@ -78,18 +79,18 @@ def claims_of(of: bench_grounding.Set, sources: list[list[str]], scores: list[fl
 def write_claims(data: Path, folder: Path) -> None:
     import re
 
-    rag = bench_grounding.ragtruth(data / "ragtruth_qa_even")
-    rows = list(bench_grounding.lines_of(next((data / "ragtruth_qa_even").glob("*.jsonl.gz"))))
+    rag = ragtruth(data / "ragtruth_qa_even")
+    rows = list(lines_of(next((data / "ragtruth_qa_even").glob("*.jsonl.gz"))))
     sources = [[part.strip() for part in re.split(r"(?:\A|\n)passage \d+:", str(row["context"])) if part.strip()]
                for row in rows]  # fmt: skip
-    unseen, _ = bench_grounding.out_of_fold(rag, 0)
+    unseen, _ = out_of_fold(rag, 0, read=False)
     told = claims_of(rag, sources, [float(score) for score in unseen])
     (folder / "ragtruth_qa_even.json").write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
     path = data / "wice_dev" / "claim_dev.jsonl.gz"
-    wice = bench_grounding.wice(path)
-    shipped = bench_grounding.scores_of(fitted().unsupported, wice.sentences)
-    evidence: list[list[str]] = [[" ".join(row["evidence"])] for row in bench_grounding.lines_of(path)]  # type: ignore[arg-type]
-    told = claims_of(wice, evidence, [float(score) for score in shipped])
+    claimed = wice(path)
+    shipped = scores_of(Fit(fitted().unsupported), claimed.sentences)
+    evidence: list[list[str]] = [[" ".join(row["evidence"])] for row in lines_of(path)]  # type: ignore[arg-type]
+    told = claims_of(claimed, evidence, [float(score) for score in shipped])
     (folder / "wice_dev.json").write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
 
 

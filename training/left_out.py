@@ -20,7 +20,7 @@ from .mixture import stands_alone
 from .reading import Asked, PassageReader, Reading
 from .records import Question
 from .texts import names, sentences
-from .written import BOOKS, Places, claim_items, evidence
+from .written import BOOKS, Places, answer_items, claim_items, evidence
 
 OWN_LEFT_OUT = BOOKS.parent / "passages_left_out.jsonl"
 Figures = dict[str, Figure]
@@ -161,6 +161,19 @@ def own_claims(reader: PassageReader, data: Path, most: int) -> Figures:
     return {"own claims: supported, AUROC": auroc_figure([one.supported for one in readings], labels)}
 
 
+def own_answers(reader: PassageReader, most: int) -> Figures:
+    """Sentences of our own answers to questions that were left out, beside their evidence."""
+    rows = [
+        (text, evidence(text, passages), label)
+        for passages, said in answer_items(measured=True)
+        for text, label in said
+    ]
+    rows = Random(15).sample(rows, min(most, len(rows)))
+    readings = reader.read([Asked(text, told) for text, told, _ in rows])
+    labels = [label for _, _, label in rows]
+    return {"own answers: supported, AUROC": auroc_figure([one.supported for one in readings], labels)}
+
+
 def drawn(rows: list[Question], most: int) -> list[Question]:
     return Random(7).sample(rows, min(most, len(rows)))
 
@@ -196,6 +209,7 @@ def measure(reader: PassageReader, data: Path, shelves: Sequence[Shelf], elsewhe
     figures |= claims(reader, of_claims("summedits", size(900)), "SummEdits")
     figures |= own_passages(reader, OWN_LEFT_OUT, size(2_400))
     figures |= own_claims(reader, data, size(2_400))
+    figures |= own_answers(reader, size(2_400))
     return figures
 
 

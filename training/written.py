@@ -1,9 +1,11 @@
-"""Our own questions and claims about single passages, as groups of drafts.
+"""Our own questions and claims about single passages, and our own answers, as groups of drafts.
 
 `training/passages` and `training/claims` hold our words and the places of passages: characters of a book's file, or of
 a passage of a public set, which is named by its checksum. Passages of books come as drafts from
 benchmarks/passage_books.py, because cutting a book into chunks needs Quoth; the rest is read here. Some claims come
 twice, with both labels: a supported one whose sentences were taken out, an unsupported one that was put in.
+`training/answers` holds whole questions with their passages and answers, all of it our own writing, each sentence of an
+answer with its label: 1 if the passages say it, else 0.
 """
 
 from __future__ import annotations
@@ -135,6 +137,24 @@ def claim_groups(places: Places, chance: Random) -> Iterator[Group]:
             if chance.random() < PUT_IN:
                 group.append(_claim("own claim, put in", claim, with_claim(claim, texts, chance), "supported"))
         yield group
+
+
+def answer_items(*, measured: bool) -> Iterator[tuple[list[str], list[tuple[str, bool]]]]:
+    """Passages, and the sentences of answers from them with their labels; a part is only measured on."""
+    for path in sorted((HERE / "answers").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            if (crc32(row["question"].encode()) % MEASURED == 0) is measured:
+                said = {text: bool(label) for answer in row["answers"] for text, label in answer}
+                yield row["passages"], list(said.items())
+
+
+def answer_groups() -> Iterator[Group]:
+    for passages, said in answer_items(measured=False):
+        yield [
+            _claim("own answer", text, evidence(text, passages), "supported" if label else "unsupported")
+            for text, label in said
+        ]
 
 
 def _claim(kind: str, claim: str, text: str, label: str) -> Draft:
