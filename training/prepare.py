@@ -133,12 +133,15 @@ def manifest(groups: list[list[Piece]], dropped: int) -> dict[str, object]:
     }
 
 
-def gathered(data: Path, evaluated: Evaluated, tokenize: Pieces) -> tuple[list[Group], int]:
+def gathered(data: Path, evaluated: Evaluated, tokenize: Pieces, share: float) -> tuple[list[Group], int]:
+    """The groups in their common order, and how many were left out for an evaluation text."""
     vectors = load_file(model_dir() / WEIGHTS)["embeddings.word_embeddings.weight"]
     pool = Pool(data / "reader_train", neighbours(vectors, tokenize.words()), SEED)
     groups = list(public_groups(pool))
     shelves = read_shelves(data / "books", evaluated, left_out=False)
     groups += book_groups(shelves, pool.elsewhere, Random(SEED + 1))
+    if share < 1:
+        groups = Random(SEED + 4).sample(groups, round(share * len(groups)))
     clean = list(clean_groups(iter(groups), evaluated))
     Random(SEED + 2).shuffle(clean)
     return clean, len(groups) - len(clean)
@@ -148,11 +151,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--out", type=Path, default=ROOT / ".training" / "data")
+    parser.add_argument("--share", type=float, default=1.0, help="of the groups: a tenth is enough to replay them")
     arguments = parser.parse_args()
     began = time.perf_counter()
     evaluated = Evaluated(evaluation_texts(arguments.data, ROOT / "examples"))
     tokenize = Pieces(model_dir())
-    groups, dropped = gathered(arguments.data, evaluated, tokenize)
+    groups, dropped = gathered(arguments.data, evaluated, tokenize, arguments.share)
     assert not any(evaluated.holds(d.passage) or evaluated.holds(d.question) for g in groups[::20] for d in g)
     cut_groups = list(pieces_of(groups, tokenize, Random(SEED + 3)))
     arguments.out.mkdir(parents=True, exist_ok=True)
