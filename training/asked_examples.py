@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,7 +25,7 @@ from .drafts import NO, UNKNOWN, YES, Draft, Group
 from .embedder import model_dir
 from .overlap import Evaluated, evaluation_texts
 from .prepare import ROOT, Pieces, as_arrays, clean_groups, pieces_of
-from .written import Places, answer_groups, claim_groups, public_passages, with_biases
+from .written import Places, answer_groups, claim_groups, claim_searches, public_passages, with_biases
 
 SEED = 21
 WRONG = 2  # other chunks beside the right or the tempting one, drawn anew in every pass
@@ -38,7 +39,6 @@ TIMES = {
     "scitail_ni": 0.5,
     "human look-alike": 3.0,
 }
-WITH_OTHERS = 0.2  # share of the questions about passages that come a second time, beside other chunks, in every pass
 
 
 def drafted(row: dict[str, Any]) -> Draft:
@@ -66,29 +66,40 @@ def asked_groups(path: Path, passes: int, chance: Random) -> list[Group]:
     return groups
 
 
-def passage_groups(path: Path, chance: Random) -> list[Group]:
-    """Questions about a passage stay together; of the other chunks found for a question, some are drawn."""
+def passage_groups(path: Path, beside: float, chance: Random) -> list[Group]:
+    """Questions about a passage stay together; a share comes once more, each question beside other chunks that were
+    found for it."""
     groups = []
     for line in path.read_text(encoding="utf-8").splitlines():
         rows = json.loads(line)
         others = [row for row in rows if row["kind"] == "passage, other chunk"]
-        if others and chance.random() > WITH_OTHERS:
+        if others and chance.random() > beside:
             continue
         drawn = chance.sample(others, min(WRONG, len(others)))
         groups.append([drafted(row) for row in rows if row not in others or row in drawn])
     return groups
 
 
-def own_groups(folder: Path, data: Path, passes: int, answers: int, share: float, chance: Random) -> list[Group]:
-    """`answers` is the number of passes over our own answers, `share` the part of everything else that is used."""
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """How much of our own is used."""
+
+    passes: int = 1  # over our own questions and claims
+    share: float = 1.0  # of these passes
+    answers: int = 1  # passes over our own answers
+    beside: float = 0.2  # share of the questions about passages that come once more, beside other chunks, in every pass
+
+
+def own_groups(folder: Path, data: Path, wanted: Mixture, chance: Random) -> list[Group]:
     places = Places(data)
-    groups = asked_groups(folder / "asked.jsonl", passes, chance)
-    for _ in range(passes):
-        groups += passage_groups(folder / "passages.jsonl", chance)
+    groups = asked_groups(folder / "asked.jsonl", wanted.passes, chance)
+    for _ in range(wanted.passes):
+        groups += passage_groups(folder / "passages.jsonl", wanted.beside, chance)
         groups += public_passages(places)
         groups += claim_groups(places, chance)
-    groups = chance.sample(groups, round(share * len(groups)))
-    for _ in range(answers):
+        groups += claim_searches(places, chance)
+    groups = chance.sample(groups, round(wanted.share * len(groups)))
+    for _ in range(wanted.answers):
         groups += answer_groups()
     chance.shuffle(groups)
     return groups
@@ -130,9 +141,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--folder", type=Path, default=ROOT / ".training")
-    parser.add_argument("--passes", type=int, default=1)
-    parser.add_argument("--answers", type=int, default=1, help="passes over our own answers")
-    parser.add_argument("--share", type=float, default=1.0, help="of our own questions and claims")
+    for field in fields(Mixture):
+        parser.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
     parser.add_argument("--replay", type=int, default=30_000, help="examples of `prepare` beside them")
     parser.add_argument("--skip", type=int, default=248_000, help="examples of `prepare` that were learned already")
     parser.add_argument("--seed", type=int, default=14, help="of the common order")
@@ -140,7 +150,8 @@ def main() -> None:
     arguments = parser.parse_args()
     chance = Random(arguments.chance)
     evaluated = Evaluated(evaluation_texts(arguments.data, ROOT / "examples"))
-    written = own_groups(arguments.folder, arguments.data, arguments.passes, arguments.answers, arguments.share, chance)
+    wanted = Mixture(arguments.passes, arguments.share, arguments.answers, arguments.beside)
+    written = own_groups(arguments.folder, arguments.data, wanted, chance)
     groups = with_biases(list(clean_groups(iter(written), evaluated)))
     cut = list(pieces_of(groups, Pieces(model_dir()), chance))
     own = as_arrays(cut)
@@ -151,8 +162,7 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     np.savez(out / "examples.npz", **both)
     prepared = json.loads((arguments.folder / "data" / "manifest.json").read_text(encoding="utf-8"))
-    told = {"own": len(own["ends"]), "all": len(both["ends"]), "passes": arguments.passes, "skip": arguments.skip}
-    told |= {"answers": arguments.answers, "share": arguments.share}
+    told = {"own": len(own["ends"]), "all": len(both["ends"]), "skip": arguments.skip} | asdict(wanted)
     (out / "manifest.json").write_text(json.dumps(prepared | told, indent=1) + "\n", encoding="utf-8")
     print(told)
 

@@ -66,7 +66,7 @@ def rate_at(config: Config, done: int) -> float:
     examples in the run's config may still be changed: the order of those already seen stays the same."""
     if done < config.warm_up:
         return config.rate * max(done, 1) / config.warm_up
-    falling = config.examples * (1 - config.steady)
+    falling = max(1.0, config.examples * (1 - config.steady))
     left = min(1.0, (config.examples - done) / falling)
     return config.rate * (config.floor + (1 - config.floor) * max(0.0, left))
 

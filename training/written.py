@@ -19,6 +19,7 @@ from typing import Any
 from zlib import crc32
 
 from .drafts import NO, UNKNOWN, YES, Draft, Group
+from .mixture import near_passages, shared
 from .records import left_out, read_lines
 from .windows import as_shipped
 from .wording import biases
@@ -30,6 +31,7 @@ HERE = Path(__file__).parent
 BOOKS = HERE.parent / ".training" / "books"
 TAKEN_OUT, PUT_IN = 0.4, 0.25
 ASKED_BIAS = 0.7  # how much of what the wording of a question says is taken off; of that of a claim, all
+LOOKED_AT, SEARCHED = 60, 3  # passages drawn for a claim; times
 MEASURED = 6  # of this many items with claims, one is never trained on
 
 
@@ -137,6 +139,21 @@ def claim_groups(places: Places, chance: Random) -> Iterator[Group]:
             if chance.random() < PUT_IN:
                 group.append(_claim("own claim, put in", claim, with_claim(claim, texts, chance), "supported"))
         yield group
+
+
+def claim_searches(places: Places, chance: Random) -> Iterator[Group]:
+    """Claims as queries: the passage that a claim is about, and others of its book that share its words."""
+    of_books: dict[str, list[tuple[list[str], dict[str, Any]]]] = {}
+    for texts, row in claim_items(places, measured=False):
+        of_books.setdefault(row["passages"][0]["book"], []).append((texts, row))
+    for items in of_books.values():
+        every = [text for texts, _ in items for text in texts]
+        for texts, row in items:
+            claim = chance.choice([*row["supported"], *row["unsupported"]])
+            right = max(texts, key=lambda text: shared(claim, text))
+            near = {near_passages(every, claim, chance, LOOKED_AT) for _ in range(SEARCHED)} - set(texts)
+            found = [Draft("claim, other passage", claim, text, relevance=NO) for text in sorted(near)]
+            yield [Draft("claim as a query", claim, right, relevance=YES), *found]
 
 
 def answer_items(*, measured: bool) -> Iterator[tuple[list[str], list[tuple[str, bool]]]]:
