@@ -10,6 +10,7 @@ from quoth.chunks.split import split
 from quoth.domain import Page
 from quoth.sources.html import decode_html, page_from_html
 from quoth.text.markdown import leaves, parse
+from quoth.text.sentences import sentences
 from splitting import TOKENS
 from writings import thorough
 
@@ -67,7 +68,39 @@ def test_an_entry_of_an_api_reference_is_a_heading_with_its_id() -> None:
         "<dl><dt>term</dt><dd>Its meaning.</dd></dl>"
     )
     assert "### class app.**Flask** {#app.Flask}\n\nThe app." in text
-    assert "**term**\n\nIts meaning." in text
+    assert "**term**\n: Its meaning." in text
+
+
+def test_entries_keep_their_terms_beside_their_meaning() -> None:
+    text = written(
+        "<dl><dt><code>-a</code><dt><code>--all</code><dd><p>All.<p>Even hidden ones.<dt>code<dd><pre>x</pre></dl>"
+    )
+    assert text == "**`-a`**, **`--all`**\n: All.\n\nEven hidden ones.\n\n**code**\n\n```\nx\n```\n"
+    (first, *_) = sentences(text)
+    assert text[first.start : first.end] == "**`-a`**, **`--all`**\n: All."
+
+
+def test_terms_without_a_meaning_stay_before_what_follows() -> None:
+    nested = '<dl><dt>one<dt class="sig" id="f">f()</dt><dd>Calls.</dd><dt>two</dl>'
+    assert written(nested) == "**one**\n\n## f() {#f}\n\nCalls.\n\n**two**\n"
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        '<p>Next: <a rel="next" href="b">Beta</a>, Up: <a rel="up" href="i">Top</a>',
+        '<ul><li><a accesskey="p" href="a"><b>Prev</b>9. Alpha</a><li><a accesskey="n" href="b">Next</a></ul>',
+        '<table><tr><td><a accesskey="p" href="a">Prev</a><td>&nbsp;<td><a accesskey="n" href="b">Next</a></table>',
+    ],
+)
+def test_links_to_the_pages_around_are_left_out(ways: str) -> None:
+    assert written(f"<p>Said.</p>{ways}") == "Said.\n"
+
+
+def test_a_paragraph_that_only_has_links_is_kept() -> None:
+    assert written('<p><a href="b">Beta</a> and <a rel="next" href="c">what comes next</a></p>') == (
+        "Beta and what comes next\n"
+    )
 
 
 def test_code_keeps_its_language_and_its_lines() -> None:
