@@ -27,6 +27,7 @@ _ANNOUNCES = re.compile(
     re.I,
 )
 _COLON = re.compile(r"(?:[:：]|\b(?:e\.g|i\.e)\.,?|\b(?:for (?:example|instance)|as follows)[.,]?)[*_ ]*\Z", re.I)
+_BREAKS_OFF = re.compile(r"[^\W\d_][*_`)”’\"']*\Z")
 _ORDERED = re.compile(r"\(?(?:\d{1,9}|#)[.)]")
 _TAB = re.compile(
     r"<Tab(?:Item|)\b[^<>]*?\b(?:label|title|name)=\{?[\"'](?P<tag>[^\"'<>]+)[\"'][^<>]*>"  # Docusaurus, Starlight
@@ -111,8 +112,10 @@ class Layout:
         return following if following.kind == "code" and self.announces(block.last) else None
 
     def announces(self, position: int) -> bool:
-        """Whether the sentence says that something comes right below it."""
-        return _COLON.search(self.text(position)) is not None
+        """Whether the sentence says that something comes right below it, or breaks off where code goes on."""
+        text, below = self.text(position), position + 1
+        before_code = below < len(self.units) and self.units[below].kind == "code"
+        return bool(_COLON.search(text) or (before_code and _BREAKS_OFF.search(text)))
 
     def introduction(self, block: Block, *, loosely: bool = False) -> Block | None:
         """The paragraph that announces a list, a table or code."""

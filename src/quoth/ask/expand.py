@@ -35,7 +35,8 @@ _ABOUT_THE_TEXT = re.compile(
     r"|\A\W*(?:now|next|first|so|then|here)?,?\s*(?:let['’]s|let\s+us)\b",
     re.IGNORECASE,
 )
-_PARAGRAPH = 90  # words of a paragraph that are quoted; a longer one is quoted around its decisive sentence
+_PARAGRAPH = 90  # words of a paragraph that are quoted; a longer one is quoted around its decisive sentence …
+_WHOLE_PARAGRAPH = 120  # … the same where a paragraph explains what something is
 LONG = 250  # words of a list; a longer one is quoted around its decisive item
 _SHORT_LIST = 45  # words: shorter than this, a list is clearer whole
 _SHORT_CODE = 30  # words
@@ -218,7 +219,9 @@ class Expansion:
 
     def _window(self, here: Layout, block: Block, position: int) -> range:
         """The paragraph; of a long one, the sentence, what it leans on, and as much of what follows as fits."""
-        if here.words(block.positions) <= _PARAGRAPH:
+        explains = self._asked.wanted in ("definition", "simpler", "translation", "summary")
+        most = _WHOLE_PARAGRAPH if explains else _PARAGRAPH
+        if here.words(block.positions) <= most:
             first, last = block.first, block.last
             while first < position and about_the_text(here.text(first)):
                 first += 1
@@ -228,9 +231,9 @@ class Expansion:
         first = last = position
         while first > block.first and LEANING.match(here.text(first)):
             first -= 1
-        while last < block.last and here.words(range(first, last + 2)) <= _PARAGRAPH:
+        while last < block.last and here.words(range(first, last + 2)) <= most:
             last += 1
-        while first > block.first and here.words(range(first - 1, last + 1)) <= _PARAGRAPH:
+        while first > block.first and here.words(range(first - 1, last + 1)) <= most:
             first -= 1
         return range(first, last + 1)
 
