@@ -148,6 +148,10 @@ class Layout:
                 return range(first, min(one, block.last + 1))
         return range(first, block.last + 1)
 
+    def explains_terms(self, block: Block) -> bool:
+        """Whether it is a list of definitions: its items begin with a term instead of a mark."""
+        return block.kind == "list" and block.first in self.opens and not self.mark(block.first)
+
     def mark(self, position: int) -> str:
         """The mark of a list item: what precedes the sentence on its line, stripped."""
         return self._margin(position).lstrip(" \t>")

@@ -101,6 +101,8 @@ class Expansion:
 
     def _list(self, rank: int, block: Block, position: int) -> set[Place]:
         wanted = self._asked.wanted in ("list", "how_to", "summary")
+        if self._asked.wanted == "how_to" and self._layouts[rank].explains_terms(block):
+            wanted = False  # entries for other terms are no steps
         most = LONG if wanted else _SHORT_LIST
         for places in (self._continued(rank, block), _places(rank, block.positions)):
             kept = places if self.words(places) <= most else self._first_items(places) if wanted else set()

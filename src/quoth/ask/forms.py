@@ -19,6 +19,7 @@ from quoth.ask.expand import LEANING, about_the_text
 from quoth.ask.kinds import Holds
 from quoth.domain import Chunk
 from quoth.text.definitions import names_in, without_its_kind, without_its_number
+from quoth.text.entries import parts_of
 from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids, word_ids
 
 
@@ -41,8 +42,13 @@ class Sought:
         return sum(weight * share for weight, share in shares) / self.total
 
     def names_it(self, text: str) -> bool:
-        """Whether the text is the name of what is to be defined, in this spelling or another."""
-        return bool(self.subject) and word_ids(text) == word_ids(self.asked.subject)
+        """Whether the text is the name of what is to be defined, in this spelling or another: BCrypt is bcrypt. What
+        kind of thing it is does not count: the bcrypt option."""
+        asked, named = (
+            {word_ids(name), word_ids(without_its_kind(name))} - {frozenset[int]()}
+            for name in (_BRACKETED.sub("", self.asked.subject), text)
+        )
+        return bool(self.subject) and not asked.isdisjoint(named)
 
     def share(self, ids: frozenset[int]) -> float:
         return sum(weight for term, weight in self.terms if term.found_in(ids)) / self.total
@@ -68,7 +74,11 @@ _WHICH_IS = re.compile(
 _CALLED = re.compile(
     r"\b(?:called|named|known as|termed|referred to as|call (?:it|this|that|them|these))\s+(?:an?\s|the\s)?"
 )
-_A_KIND_OF = re.compile(r"\s(?:is|are|was|were|means)\s+(?:an?|the|any|one|some|what|how|where|when)\s", re.IGNORECASE)
+_A_KIND_OF = re.compile(
+    r"\s(?:is|are|was|were|means)\s+(?:an?|the|any|one|some|what|how|where|when)\s"
+    r"(?!(?:better|best|good|great|bad|worse|worst|nice|useful|popular|common|more|most|much|lot|few|must)\b)",
+    re.IGNORECASE,
+)
 _RELATIVE = frozenset(("that", "which", "who", "whose", "whom"))
 _SHOWS = re.compile(r"\b(?:for example|for instance|such as|e\.g\.|suppose|consider|imagine)\b", re.IGNORECASE)
 _EXERCISE = re.compile(
@@ -104,6 +114,7 @@ _NAMED_SECTION = 0.2
 _LONG_CODE = 120  # words: a longer example is too much to read at once
 _LONGEST_TITLE = 12  # words
 _LONGEST_OPENING = 3  # words that may come before the term at the start of a sentence
+_IN_AN_ENTRY = 0.75  # as much as for an entry of a glossary
 _ABOUT_IT = 0.25  # share of the question's weight
 _PART_OF_TERM = 0.4  # share of the subject's weight that a glossary entry needs if it names only a part of it
 
@@ -243,22 +254,35 @@ def defining(sought: Sought, here: Layout, position: int, text: str) -> float:
     """A glossary entry, then the first paragraph below a heading that is the term, then a defining sentence."""
     block = here.block(position)
     result = max(_defines(sought, text), _explains_aside(sought, text)) + _introduces_term(sought, text)
-    if block == _first_paragraph(here.chunk) and _names_term(sought, here):
+    if block == _first_paragraph(here.chunk) and _opens_section(here) and _names_term(sought, here):
         opens = text == here.text(block.first)
         glossary = bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
         result = max(result, 0.3 if opens else 0.15) + (0.45 if glossary else 0.1)
-    return result
+    return max(result, _IN_AN_ENTRY) if _is_its_entry(sought, here, position, text) else result
+
+
+def _is_its_entry(sought: Sought, here: Layout, position: int, text: str) -> bool:
+    """An entry of a list of definitions, for the term or for several of which it is one."""
+    if position not in here.opens or here.mark(position):
+        return False
+    term, _ = parts_of("", text.replace("\r\n", "\n"), here.chunk.markup)
+    return any(sought.names_it(one) for one in (term, *term.split(", ")))
 
 
 def explains_heading(sought: Sought, here: Layout, position: int) -> bool:
     """The first paragraph below a heading is about what the heading names, whether it repeats the name or not."""
-    if here.block(position) != _first_paragraph(here.chunk):
+    if here.block(position) != _first_paragraph(here.chunk) or not _opens_section(here):
         return False
     return sought.asked.wanted == "summary" or _names_term(sought, here)
 
 
 def heading_of(here: Layout) -> str:
     return here.chunk.heading_path[-1] if here.chunk.heading_path else here.chunk.title
+
+
+def _opens_section(here: Layout) -> bool:
+    """A section that was cut has its heading in its first chunk only."""
+    return here.heading is not None or here.chunk.prev_chunk_id is None
 
 
 @lru_cache(maxsize=256)  # asked for each sentence
@@ -274,11 +298,7 @@ def _names_term(sought: Sought, here: Layout) -> bool:
     a dash, do not count. An entry of a glossary may be a part of the term: a *QoS profile* is explained under *QoS*."""
     if not sought.subject:
         return False
-    asked = _BRACKETED.sub("", sought.asked.subject)
-    terms = {word_ids(asked), word_ids(without_its_kind(asked))} - {frozenset()}
-    if any(
-        not terms.isdisjoint((word_ids(name), word_ids(without_its_kind(name)))) for name in names_in(heading_of(here))
-    ):
+    if any(sought.names_it(name) for name in names_in(heading_of(here))):
         return True
     heading = term_ids(without_its_number(_BRACKETED.sub("", heading_of(here))))
     part = bool(heading) and heading < sought.subject and bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))

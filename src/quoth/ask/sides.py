@@ -22,7 +22,7 @@ _BOTH = 0.75  # share of each side's words that a block needs to be a comparison
 
 # What sets two things apart, and what only names them together ("both soft and hard limits").
 _CONTRASTS = re.compile(
-    r"\b(?:whereas|while|but|unlike|instead|however|rather|contrast|differ\w*|than|not|only|other)\b|n['’]t\b|[:;]\s",
+    r"\b(?:whereas|while|but|unlike|instead|however|rather|contrast|differ\w*|than|not|only|other)\b|n['’]t\b|;\s",
     re.IGNORECASE,
 )
 _ALIKE = re.compile(r"\bboth\b", re.IGNORECASE)

@@ -39,6 +39,7 @@ _NUMBER = re.compile(
     r"|\(?\d{1,2}(?:\.\d{1,3}){0,5}[.)]|(?:\d{1,2}|[A-Z])(?:\.\d{1,3}){1,5}\.?|\d{1,2}(?=\s+[A-Z]))"
     r"(?:\s*[—–:-])?\s+(?=\S)"
 )
+_HOW_OR_WHEN = re.compile(r"\W*(?:how|when|why|where|whether|which)\b", re.IGNORECASE)
 _ASIDE = re.compile(r"\s[—–-]{1,3}\s")
 _POINTING = frozenset(
     """
@@ -68,8 +69,11 @@ def without_its_number(heading: str) -> str:
 
 
 def names_in(heading: str) -> tuple[str, ...]:
-    """What a heading may name: all of it, or one side of its dash (`asyncio — Asynchronous I/O`)."""
+    """What a heading may name: all of it, or one side of its dash (`asyncio — Asynchronous I/O`). "When and how to do
+    an upload" has no other content word, and does not say what an upload is."""
     named = without_its_number(_BRACKETED.sub("", heading))
+    if _HOW_OR_WHEN.match(named):
+        return ()
     sides = _ASIDE.split(named)
     return (named, *sides) if len(sides) == 2 else (named,)
 
