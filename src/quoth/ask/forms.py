@@ -159,6 +159,12 @@ def _asks(here: Layout, position: int) -> bool:
     return here.text(last).endswith("?")
 
 
+def shows_how(here: Layout, position: int) -> bool:
+    """Not what announces the lesson, asks for it or exercises it: a reader sees steps there too."""
+    exercise = _EXERCISE.search(heading_of(here)) is not None
+    return not (exercise or _about_the_text(here, position) or _asks(here, position) or is_title(here, position))
+
+
 def is_title(here: Layout, position: int) -> bool:
     """A few words in a paragraph of their own, without a full stop: the title of a box, a caption."""
     block = here.block(position)
