@@ -22,7 +22,7 @@ _BOTH = 0.75  # share of each side's words that a block needs to be a comparison
 
 # What sets two things apart, and what only names them together ("both soft and hard limits").
 _CONTRASTS = re.compile(
-    r"\b(?:whereas|while|but|unlike|instead|however|rather|contrast|differ\w*|than|not|only|other)\b|n['’]t\b|;\s",
+    r"\b(?:whereas|while|but|unlike|instead|however|rather|contrast|differ\w*|than|not|only|other|except|opposed)\b|n['’]t\b|;\s",
     re.IGNORECASE,
 )
 _ALIKE = re.compile(r"\bboth\b", re.IGNORECASE)
@@ -47,7 +47,7 @@ def sides_of(found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighi
 def _excerpts(
     found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing, sides: Sequence[Side]
 ) -> tuple[list[Piece], bool]:
-    """One excerpt for each side, and whether each says what its side is."""
+    """One excerpt for each side, and whether each says what its side is, or at least begins with it."""
     pieces: list[Piece] = []
     taken: set[Place] = set()
     explained = True
@@ -55,7 +55,7 @@ def _excerpts(
         best, meaning = _excerpt(name, side, found, layouts, held)
         if best is None:
             return [], False
-        explained = explained and meaning > 0
+        explained = explained and (meaning > 0 or _share(side, _opening(best.text)) == 1)
         places = readable(held.expansion.around(*best.place) | {best.place}, layouts) - taken
         if places:
             decisive = best.place if best.place in places else min(places)
@@ -75,7 +75,7 @@ def _excerpt(
         return defining(sought, layouts[rank], position, one.text)
 
     def worth(one: Candidate) -> float:
-        return _share(side, one.text) + 0.5 * one.score + meaning(one)
+        return _share(side, one.text) + 0.5 * one.unread + meaning(one)
 
     about = [one for one in found if _share(side, one.text) > 0]
     best = max(about, key=lambda one: (worth(one), -one.place[0]), default=None)
@@ -129,9 +129,13 @@ def _faces_off(here: Layout, block: Block, sides: Sequence[Side]) -> float:
 
 def _in_turn(said: Sequence[str], sides: Sequence[Side]) -> bool:
     """Whether each side opens a sentence, without the other, that goes on to say something about it."""
-    opening = [" ".join(text.split()[:_OPENING]) for text in said if len(text.split()) > _OPENING]
+    opening = [_opening(text) for text in said if len(text.split()) > _OPENING]
     ours = [[_share(side, text) >= _BOTH for side in sides] for text in opening]
     return all(any(mine[at] and sum(mine) == 1 for mine in ours) for at in range(len(sides)))
+
+
+def _opening(text: str) -> str:
+    return " ".join(text.split()[:_OPENING])
 
 
 def _share(side: Side, text: str) -> float:
