@@ -111,6 +111,33 @@ def test_the_section_that_is_named_after_a_term_explains_it_whatever_its_number(
     assert answer("What is lidar?", beside, named).citations[0].chunk.id == "named"
 
 
+def test_an_entry_for_the_term_comes_before_what_uses_it() -> None:
+    used = "If the `nocase` option is set, the patterns match without regard to case."
+    entry = "**`dotglob`**\n: Dots match.\n\n**`nocase`**, **`-n`**\n: Names match in any case."
+    made = answer("What does the nocase option do?", used, entry)
+    assert marked(made).endswith("Names match in any case.")
+
+
+def test_only_the_beginning_of_a_section_is_introduced_by_its_heading() -> None:
+    note = section(
+        "(Historical note: the affinity NONE is now called BLOB.)", "3. Affinity", id="note", prev_chunk_id="x"
+    )
+    opens = section("## 3. Affinity\n\nColumns prefer a type, which is recommended.", "3. Affinity", id="opens")
+    assert answer("What is affinity?", note, opens).citations[0].chunk.id == "opens"
+
+
+def test_a_section_that_says_how_or_when_does_not_say_what() -> None:
+    when = section("## When and how to do an NMU\n\nGive some time first.", "When and how to do an NMU", id="when")
+    what = section("An NMU is an upload by somebody else.", "Uploads", id="what")
+    assert answer("What is an NMU?", when, what).citations[0].chunk.id == "what"
+
+
+def test_a_judgement_is_no_definition() -> None:
+    text = "The log is a better solution to it. The log permits readers beside a writer."
+    made = answer("What is the log?", text)
+    assert "permits readers" in made.text
+
+
 def test_a_term_in_another_spelling_is_the_same_term() -> None:
     other = "bcrypt is often compared with a slow hash. Passwords go through bcrypt."
     assert marked(answer("What is bcrypt?", f"{other}\n\nBCrypt is a hash for passwords.")).startswith(

@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.ask.blocks import layout
 from quoth.chunks.split import split
 from quoth.domain import Page
 from quoth.sources.html import decode_html, page_from_html
 from quoth.text.markdown import leaves, parse
 from quoth.text.sentences import sentences
+from samples import chunk as sample
 from splitting import TOKENS
 from writings import thorough
 
@@ -75,9 +77,19 @@ def test_entries_keep_their_terms_beside_their_meaning() -> None:
     text = written(
         "<dl><dt><code>-a</code><dt><code>--all</code><dd><p>All.<p>Even hidden ones.<dt>code<dd><pre>x</pre></dl>"
     )
-    assert text == "**`-a`**, **`--all`**\n: All.\n\nEven hidden ones.\n\n**code**\n\n```\nx\n```\n"
+    assert text == "**`-a`**, **`--all`**\n: All.\n\n  Even hidden ones.\n\n**code**\n\n```\nx\n```\n"
     (first, *_) = sentences(text)
     assert text[first.start : first.end] == "**`-a`**, **`--all`**\n: All."
+
+
+def test_all_of_an_entry_belongs_to_it_and_is_no_code() -> None:
+    inner = "<dl><dt>in<dd><p>Inner.<p>Inner two.</dl>"
+    text = written(f"<dl><dt>a<dd><p>First.<p>Second.<ul><li>one</ul><pre>x</pre>{inner}<dt>b<dd>Other.</dl><p>After.")
+    kinds = [(unit.kind, text[unit.start : unit.end]) for unit in sentences(text)]
+    assert [said for kind, said in kinds if kind == "code"] == ["```\n  x\n  ```"]
+    [entries, after] = layout(sample(text)).blocks[:1] + layout(sample(text)).blocks[-1:]
+    assert (entries.kind, after.kind) == ("list", "paragraph")
+    assert "  **in**\n  : Inner.\n\n  Inner two.\n\n**b**\n: Other.\n\nAfter." in text
 
 
 def test_terms_without_a_meaning_stay_before_what_follows() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from quoth.ask.asked import Asked
@@ -108,7 +109,16 @@ class Expansion:
             kept = places if self.words(places) <= most else self._first_items(places) if wanted else set()
             if (rank, position) in kept:
                 return self._with_introduction(rank, block, kept)
-        return _places(rank, self._layouts[rank].item(position))
+        return self._item(rank, block, position)
+
+    def _item(self, rank: int, block: Block, position: int) -> set[Place]:
+        """The item; of one that is too long to be read at once, its first sentence and what is around this one."""
+        here = self._layouts[rank]
+        item = here.item(position)
+        if here.words(item) <= LONG:
+            return _places(rank, item)
+        window = self._window(here, replace(block, first=item[0], last=item[-1]), position)
+        return _places(rank, window) | {(rank, item[0])}
 
     def _first_items(self, places: set[Place]) -> set[Place]:
         """Of a list, as many items as are read at once: all, or the first ones."""

@@ -259,11 +259,17 @@ class HtmlWriter:
 
 
 def _entry(terms: Sequence[str], below: Sequence[str]) -> list[str]:
-    """The terms, and on the next line `: ` and their meaning. What is no paragraph (a list, code) stays below them."""
+    """The terms, and on the next line `: ` and their meaning, with a margin for the rest of it. A meaning that begins
+    with a list or code stays below the terms."""
     term, first = ", ".join(terms), below[0] if below else ""
     if not term or not first or len(term) > _LONGEST_TERM or "\n" in first or _BLOCK_START.match(first):
         return [*terms, *below]
-    return [f"{term}\n: {first}", *below[1:]]
+    return [f"{term}\n: {first}", *map(_with_margin, below[1:])]
+
+
+def _with_margin(block: str) -> str:
+    """More than this would be code; headings and directives begin at the margin of the page."""
+    return block if block.startswith((" ", "#", ":::")) else _indented(block, "  ", "  ")
 
 
 def one_line(text: str) -> str:
