@@ -91,14 +91,8 @@ def test_a_list_of_questions_does_not_answer() -> None:
 
 
 def test_the_title_of_a_box_brings_what_is_in_the_box() -> None:
-    box = "*TOOL* An image of the robot\n\nThe builder makes it on any machine, which takes an hour."
-    made = answer("What is an image of the robot?", box)
-    assert "The builder makes it on any machine" in made.text
-
-
-def test_a_title_counts_for_less_than_a_sentence() -> None:
-    text = "*TOOL* Images of robots\n\nMany tools are old.\n\nImages of robots are made by the builder."
-    assert marked(answer("How are images of robots made?", text)) == "Images of robots are made by the builder."
+    box = "An image of the robot is made of its disk, its memory and all settings.\n\n*TOOL* How images of robots are made\n\nThe builder does it."
+    assert "The builder does it." in answer("Which image of the robot is made?", box).text
 
 
 # --- definitions -----------------------------------------------------------------------------------------------------
@@ -133,9 +127,8 @@ def test_a_section_that_says_how_or_when_does_not_say_what() -> None:
 
 
 def test_a_judgement_is_no_definition() -> None:
-    text = "The log is a better solution to it. The log permits readers beside a writer."
-    made = answer("What is the log?", text)
-    assert "permits readers" in made.text
+    text = "The log is a better solution to it.\n\nThe log is a file of changes."
+    assert marked(answer("What is the log?", text)) == "The log is a file of changes."
 
 
 def test_a_term_in_another_spelling_is_the_same_term() -> None:

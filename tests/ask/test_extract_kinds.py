@@ -263,7 +263,7 @@ def test_steps_that_are_only_announced_are_not_what_a_reader_should_see() -> Non
 
 
 def test_a_reader_finds_the_comparison() -> None:
-    text = "Both a service and an action may be slow.\n\nA service answers once, but an action reports progress."
+    text = "A service is not an action in disguise.\n\nA service answers once, but an action reports progress."
     made = read("What is the difference between a service and an action?", text, "reports progress")
     assert made.text == "A service answers once, but an action reports progress. [1]"
 
