@@ -91,8 +91,9 @@ def test_a_list_of_questions_does_not_answer() -> None:
 
 
 def test_the_title_of_a_box_brings_what_is_in_the_box() -> None:
-    box = "An image of the robot is made of its disk, its memory and all settings.\n\n*TOOL* How images of robots are made\n\nThe builder does it."
-    assert "The builder does it." in answer("Which image of the robot is made?", box).text
+    said = "An image of the robot is made of its disk, its memory and all settings."
+    box = "*TOOL* How images of robots are made\n\nThe builder does it."
+    assert "The builder does it." in answer("Which image of the robot is made?", f"{said}\n\n{box}").text
 
 
 # --- definitions -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from quoth.domain import Chunk
-from quoth.text.entries import is_entry
+from quoth.text.entries import field_name, is_entry
 from quoth.text.sentences import Sentence, sentences
 
 BlockKind = Literal["paragraph", "list", "table", "code", "heading"]
@@ -142,15 +142,20 @@ class Layout:
         block = self.block(position)
         at = bisect_right(self.order, position)
         first = max(block.first, self.order[at - 1]) if at else block.first
-        column = self.column(first)
+        column = self._column_of_item(first)
         for one in (self.order[later] for later in range(at, len(self.order))):
             if one > block.last or self.column(one) <= column:
                 return range(first, min(one, block.last + 1))
         return range(first, block.last + 1)
 
     def explains_terms(self, block: Block) -> bool:
-        """Whether it is a list of definitions: its items begin with a term instead of a mark."""
-        return block.kind == "list" and block.first in self.opens and not self.mark(block.first)
+        """Whether it is a list of definitions or of fields: its items begin with a term instead of a mark."""
+        return block.kind == "list" and (
+            self._is_entry(block.first) or bool(field_name(self.mark(block.first).strip()))
+        )
+
+    def _is_entry(self, position: int) -> bool:
+        return position in self.opens and not self.mark(position)
 
     def mark(self, position: int) -> str:
         """The mark of a list item: what precedes the sentence on its line, stripped."""
@@ -159,6 +164,13 @@ class Layout:
     def column(self, position: int) -> int:
         margin = self._margin(position)
         return len(margin) - len(margin.lstrip(" \t>"))
+
+    def _column_of_item(self, first: int) -> int:
+        """An entry that opens a chunk has lost its margin: the next one is beside it, not within it."""
+        lost = self.units[first].start == 0 and self.chunk.prev_chunk_id is not None and self._is_entry(first)
+        following = next((one for one in self.order if one > first), None) if lost else None
+        beside = following is not None and self._is_entry(following)
+        return self.column(following if beside and following is not None else first)
 
     def _margin(self, position: int) -> str:
         start = self.units[position].start
