@@ -31,6 +31,8 @@ from samples import chunk
         ("What are the three founding projects?", "list"),
         ("List the layers of safety.", "list"),
         ("Which checks must a plan pass?", "list"),
+        ("Which shortcuts are defined by default?", "list"),
+        ("What status is set by default?", "value"),
         ("Why does the wheel slip?", "why"),
         ("How come the node freezes?", "why"),
         ("Summarise the chapter on services", "summary"),

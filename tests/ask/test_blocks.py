@@ -75,3 +75,15 @@ def test_a_paragraph_beside_a_list_that_is_indented_is_none_of_its_items(markup:
     here = of(text, markup)
     assert [here.text(position) for position in here.item(2)] == ["two"]
     assert [here.text(position) for position in here.item(4)] == ["three", "It is the last."]
+
+
+def test_an_entry_that_lost_its_margin_with_its_chunk_is_beside_the_next_one() -> None:
+    text = "**pipefail**\n  : Fails.\n\n  More of it.\n\n  **posix**\n  : Conforms."
+    cut, whole = layout(chunk(text, prev_chunk_id="before")), layout(chunk(text))
+    assert [list(here.item(0)) for here in (cut, whole)] == [[0, 1], [0, 1, 2]]
+
+
+def test_definitions_and_fields_explain_terms_and_a_list_of_steps_does_not() -> None:
+    written = {"**a**\n: One.": "markdown", ":param speed: How fast it turns.": "rst", "1. Turn it.": "markdown"}
+    found = [layout(chunk(text, markup=markup)) for text, markup in written.items()]
+    assert [here.explains_terms(here.blocks[0]) for here in found] == [True, True, False]

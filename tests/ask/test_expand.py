@@ -29,6 +29,23 @@ def test_a_sentence_about_the_text_that_was_chosen_stays() -> None:
     assert around("We will see more later. Topics carry messages.", 0)[0] == "We will see more later."
 
 
+def test_an_entry_that_is_too_long_is_quoted_with_its_term_around_the_sentence() -> None:
+    more = "\n\n".join(f"  Remark number {at} has so many words, ten in all." for at in range(30))
+    text = f"**set**\n: Sets an option.\n\n{more}\n\n**shift**\n: Shifts."
+    kept = around(text, 20)
+    assert kept[0] == "**set**\n: Sets an option."
+    assert "Remark number 19 has so many words, ten in all." in kept
+    assert len(" ".join(kept).split()) < 130
+
+
+def test_entries_for_other_terms_are_no_steps() -> None:
+    text = (
+        "**back**\n: Moves to the line before this one.\n\n**search**\n: Searches for a line. " + "It is quick. " * 15
+    )
+    assert around(text, 0, Asked("how_to")) == ["**back**\n: Moves to the line before this one."]
+    assert len(around(text, 0, Asked("list"))) > 2
+
+
 def test_a_paragraph_that_announces_a_list_brings_it_and_nothing_else() -> None:
     text = "A profile has two policies:\n\n- Durability keeps messages.\n- Deadline names a time.\n\nBread needs flour."
     assert around(text, 0) == ["A profile has two policies:", "Durability keeps messages.", "Deadline names a time."]

@@ -83,7 +83,66 @@ def test_frequent_questions_are_no_exercise() -> None:
     )
 
 
+def test_a_list_of_questions_does_not_answer() -> None:
+    asked = "1. I deleted rows but the file did not shrink. Is this wrong?\n2. How is a file made smaller? Is it easy?"
+    answered = "Rows that are deleted leave their pages in the file, which shrinks when it is vacuumed."
+    made = answer("Why did the file not shrink after I deleted rows?", asked, answered)
+    assert made.text.startswith("Rows that are deleted leave")
+
+
+def test_the_title_of_a_box_brings_what_is_in_the_box() -> None:
+    said = "An image of the robot is made of its disk, its memory and all settings."
+    box = "*TOOL* How images of robots are made\n\nThe builder does it."
+    assert "The builder does it." in answer("Which image of the robot is made?", f"{said}\n\n{box}").text
+
+
 # --- definitions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heading", ["Lidar", "3.2 Lidar", "A.2.1. Lidar", "Chapter 3. Lidar", "sensors.lidar - LIDAR"])
+def test_the_section_that_is_named_after_a_term_explains_it_whatever_its_number(heading: str) -> None:
+    beside = section("`lidar-mount` contains brackets for every lidar.", "3.1 Mounts", id="mount")
+    named = section(f"## {heading}\n\nMeasures distances by light. It turns ten times a second.", heading, id="named")
+    assert answer("What is lidar?", beside, named).citations[0].chunk.id == "named"
+
+
+def test_an_entry_for_the_term_comes_before_what_uses_it() -> None:
+    used = "If the `nocase` option is set, the patterns match without regard to case."
+    entry = "**`dotglob`**\n: Dots match.\n\n**`nocase`**, **`-n`**\n: Names match in any case."
+    made = answer("What does the nocase option do?", used, entry)
+    assert marked(made).endswith("Names match in any case.")
+
+
+def test_only_the_beginning_of_a_section_is_introduced_by_its_heading() -> None:
+    note = section(
+        "(Historical note: the affinity NONE is now called BLOB.)", "3. Affinity", id="note", prev_chunk_id="x"
+    )
+    opens = section("## 3. Affinity\n\nColumns prefer a type, which is recommended.", "3. Affinity", id="opens")
+    assert answer("What is affinity?", note, opens).citations[0].chunk.id == "opens"
+
+
+def test_a_section_that_says_how_or_when_does_not_say_what() -> None:
+    when = section("## When and how to do an NMU\n\nGive some time first.", "When and how to do an NMU", id="when")
+    what = section("An NMU is an upload by somebody else.", "Uploads", id="what")
+    assert answer("What is an NMU?", when, what).citations[0].chunk.id == "what"
+
+
+def test_a_judgement_is_no_definition() -> None:
+    text = "The log is a better solution to it.\n\nThe log is a file of changes."
+    assert marked(answer("What is the log?", text)) == "The log is a file of changes."
+
+
+def test_a_term_in_another_spelling_is_the_same_term() -> None:
+    other = "bcrypt is often compared with a slow hash. Passwords go through bcrypt."
+    assert marked(answer("What is bcrypt?", f"{other}\n\nBCrypt is a hash for passwords.")).startswith(
+        "BCrypt is a hash"
+    )
+
+
+def test_a_paragraph_that_explains_is_quoted_from_its_beginning() -> None:
+    more = "It weighs little and turns ten times a second, so that a map is never old. " * 6
+    text = f"A lidar, unlike a camera, measures with light. A lidar is a sensor of distances. {more}"
+    assert answer("What is a lidar?", text).text.startswith("A lidar, unlike a camera, measures with light.")
 
 
 def test_the_entry_of_a_part_of_the_term_defines_it() -> None:
@@ -139,6 +198,21 @@ def test_advice_brings_the_command_of_its_section() -> None:
     made = answer("How do I record a bag and play it back?", second, first)
     assert "bag play run1" in made.text
     assert "2. When you play a bag back, use its clock. [2]" in made.text
+
+
+def test_numbered_steps_of_something_else_are_not_the_steps() -> None:
+    steps = "The loop repeats this until it ends:\n\n1. Read the input.\n2. Stop redirected output.\n3. Show a prompt."
+    told = "Users cannot redirect any output after `set redirect off` was run."
+    loop = section(steps, "Loop", id="loop")
+    made = answer("How do I stop users from redirecting the output?", section(told, "Output", id="told"), loop)
+    assert marked(made) == told
+
+
+def test_a_sentence_that_breaks_off_goes_on_in_the_code_below() -> None:
+    text = (
+        "A substitution refers to the output of a process. It takes the form of\n\n```\n<(list)\n```\n\nAnd no space."
+    )
+    assert "```\n<(list)\n```" in answer("What form does a process substitution take?", text).text
 
 
 def test_a_tab_that_a_chunk_cut_off_is_taken_where_the_question_names_it() -> None:
@@ -236,6 +310,34 @@ def test_each_side_is_shown_by_the_sentence_that_defines_it() -> None:
     )
     assert "A **topic** is a stream." in made.text
     assert "An **action** is a long task with feedback." in made.text
+
+
+@pytest.mark.parametrize(
+    "both",
+    [
+        "It runs on a service, an action and a topic alike.",
+        "There are several ways:\n\n- Service\n- Action\n- Topic",
+        "The service and the action were written by the same people.",
+    ],
+)
+def test_what_only_names_both_sides_does_not_compare_them(both: str) -> None:
+    service = chunk("A service is a call that answers once.", id="service")
+    action = chunk("An action is a goal that reports progress.", id="action")
+    made = answer("service vs action", chunk(both, id="both"), service, action)
+    assert [citation.chunk.id for citation in made.citations] == ["service", "action"]
+
+
+@pytest.mark.parametrize(
+    "both",
+    [
+        "A service answers once, but an action reports progress.",
+        "- **Service**: it is called and answers only once.\n- **Action**: it is started and then reports progress.",
+    ],
+)
+def test_what_sets_both_sides_apart_is_the_comparison(both: str) -> None:
+    service = chunk("A service is a call.", id="service")
+    made = answer("service vs action", service, chunk("An action is a goal.", id="action"), chunk(both, id="both"))
+    assert {citation.chunk.id for citation in made.citations} == {"both"}
 
 
 def test_a_comparison_with_something_unknown_is_about_something_absent() -> None:

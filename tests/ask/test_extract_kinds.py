@@ -239,6 +239,35 @@ def test_where_a_reader_sees_the_answer_decides() -> None:
     ]
 
 
+def read(question: str, text: str, *sees: str) -> Draft:
+    """An answer from one passage in which the reader sees these words."""
+    spans = [(text.index(one), text.index(one) + len(one)) for one in sees]
+    found = evidence(question, chunk(text))
+    weights = tuple(1 / len(spans) for _ in spans)
+    reading = Reading(2.0, 2.0, 0.0, 3.0, *spans[0], places=tuple(spans), weights=weights)
+    return draft(question, replace(found, passages=(replace(found.passages[0], reading=reading),)))
+
+
+def test_a_reader_finds_the_steps_that_share_no_word_with_the_question() -> None:
+    text = "Output of a command is shown to users.\n\nSet `allow_redirection` to `False` when the class is made."
+    question = "How do I stop users from redirecting output?"
+    assert read(question, text, "allow_redirection").text.startswith("Set `allow_redirection` to `False`")
+
+
+def test_steps_that_are_only_announced_are_not_what_a_reader_should_see() -> None:
+    text = (
+        "In this lesson you write the smallest node.\n\nSave the node as `node.py` and start it with `python node.py`."
+    )
+    question = "How do I write a small node?"
+    assert read(question, text, "the smallest node").text.startswith("Save the node as `node.py`")
+
+
+def test_a_reader_finds_the_comparison() -> None:
+    text = "A service is not an action in disguise.\n\nA service answers once, but an action reports progress."
+    made = read("What is the difference between a service and an action?", text, "reports progress")
+    assert made.text == "A service answers once, but an action reports progress. [1]"
+
+
 def test_a_doubting_reader_still_says_where_in_the_first_passage_the_answer_would_be() -> None:
     text = "The pump runs on power. Twelve volts are enough for it."
     question = "How much power does the pump need?"

@@ -101,6 +101,27 @@ def test_who_asks_how_is_not_sent_to_the_change_log() -> None:
 
 
 @pytest.mark.parametrize(
+    ("heading", "text"),
+    [
+        ("Appendix C GNU Free Documentation License", "The closure is licensed to you."),
+        ("9. Release notes", "The closure is faster."),
+        ("D.3 Parameter and Variable Index", "| `closure`: | Functions |"),
+        ("Index of functions", "closure, 4"),
+        ("Keyword cross-reference", "- closure - functions.html#closure"),
+    ],
+)
+def test_licences_and_indexes_explain_nothing(heading: str, text: str) -> None:
+    beside, explained = added("What is a closure?", chunk(text, id="beside", heading_path=(heading,)), DEFINED)
+    assert beside < 0 < explained
+
+
+@pytest.mark.parametrize("heading", ["Index", "Unique index", "Choosing a license"])
+def test_what_is_written_about_an_index_or_a_licence_is_read(heading: str) -> None:
+    [found] = added("What is an index?", chunk("An index is a copy of a column, sorted.", heading_path=(heading,)))
+    assert found > 0
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "What changed in middleware?",

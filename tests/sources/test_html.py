@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quoth.ask.blocks import layout
 from quoth.chunks.split import split
 from quoth.domain import Page
 from quoth.sources.html import decode_html, page_from_html
 from quoth.text.markdown import leaves, parse
+from quoth.text.sentences import sentences
+from samples import chunk as sample
 from splitting import TOKENS
 from writings import thorough
 
@@ -67,7 +70,48 @@ def test_an_entry_of_an_api_reference_is_a_heading_with_its_id() -> None:
         "<dl><dt>term</dt><dd>Its meaning.</dd></dl>"
     )
     assert "### class app.**Flask** {#app.Flask}\n\nThe app." in text
-    assert "**term**\n\nIts meaning." in text
+    assert "**term**\n: Its meaning." in text
+
+
+def test_entries_keep_their_terms_beside_their_meaning() -> None:
+    text = written(
+        "<dl><dt><code>-a</code><dt><code>--all</code><dd><p>All.<p>Even hidden ones.<dt>code<dd><pre>x</pre></dl>"
+    )
+    assert text == "**`-a`**, **`--all`**\n: All.\n\n  Even hidden ones.\n\n**code**\n\n```\nx\n```\n"
+    (first, *_) = sentences(text)
+    assert text[first.start : first.end] == "**`-a`**, **`--all`**\n: All."
+
+
+def test_all_of_an_entry_belongs_to_it_and_is_no_code() -> None:
+    inner = "<dl><dt>in<dd><p>Inner.<p>Inner two.</dl>"
+    text = written(f"<dl><dt>a<dd><p>First.<p>Second.<ul><li>one</ul><pre>x</pre>{inner}<dt>b<dd>Other.</dl><p>After.")
+    kinds = [(unit.kind, text[unit.start : unit.end]) for unit in sentences(text)]
+    assert [said for kind, said in kinds if kind == "code"] == ["```\n  x\n  ```"]
+    assert [block.kind for block in layout(sample(text)).blocks] == ["list", "paragraph"]
+    assert "  **in**\n  : Inner.\n\n  Inner two.\n\n**b**\n: Other.\n\nAfter." in text
+
+
+def test_terms_without_a_meaning_stay_before_what_follows() -> None:
+    nested = '<dl><dt>one<dt class="sig" id="f">f()</dt><dd>Calls.</dd><dt>two</dl>'
+    assert written(nested) == "**one**\n\n## f() {#f}\n\nCalls.\n\n**two**\n"
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        '<p>Next: <a rel="next" href="b">Beta</a>, Up: <a rel="up" href="i">Top</a>',
+        '<ul><li><a accesskey="p" href="a"><b>Prev</b>9. Alpha</a><li><a accesskey="n" href="b">Next</a></ul>',
+        '<table><tr><td><a accesskey="p" href="a">Prev</a><td>&nbsp;<td><a accesskey="n" href="b">Next</a></table>',
+    ],
+)
+def test_links_to_the_pages_around_are_left_out(ways: str) -> None:
+    assert written(f"<p>Said.</p>{ways}") == "Said.\n"
+
+
+def test_a_paragraph_that_only_has_links_is_kept() -> None:
+    assert written('<p><a href="b">Beta</a> and <a rel="next" href="c">what comes next</a></p>') == (
+        "Beta and what comes next\n"
+    )
 
 
 def test_code_keeps_its_language_and_its_lines() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoth.text.definitions import explained_in, mark_of, without_its_kind
+from quoth.text.definitions import explained_in, mark_of, without_its_kind, without_its_number
 
 
 def explains(name: str, text: str, *, heading: str = "", above: str = "") -> bool:
@@ -22,6 +22,7 @@ def explains(name: str, text: str, *, heading: str = "", above: str = "") -> boo
         ("signature", "A signature wraps the arguments of one call."),
         ("acks late", "- **Acks late**: the message is acknowledged afterwards."),
         ("max_retries", "``max_retries`` - how often it is tried."),
+        ("max_retries", "**`max_retries`**\n: How often it is tried."),
     ],
 )
 def test_a_sentence_or_an_entry_in_bold_explains_its_name(name: str, text: str) -> None:
@@ -38,6 +39,29 @@ def test_entries_explain_where_the_section_is_a_glossary() -> None:
 def test_the_passage_that_opens_a_section_explains_its_name() -> None:
     assert explains("Closures", "Functions may keep what is around them.", heading="Closures")
     assert explains("closure", "Functions may keep what is around them.", heading="Closures (advanced)")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *(
+            "3.6 Closures",
+            "3.6.6. Closures",
+            "A.2.1. Closures",
+            "Chapter 4. Closures",
+            "Appendix C Closures",
+            "(5) closures",
+        ),
+        *("4 Closures", "Chapter 4 — Closures", "lang.closures — Closures", "Closures - what they keep"),
+    ],
+)
+def test_the_number_of_a_section_is_not_a_part_of_its_name(heading: str) -> None:
+    assert explains("closure", "Functions may keep what is around them.", heading=heading)
+
+
+@pytest.mark.parametrize("heading", ["2D plots", "404 Not found", "C closures", "3 closures"])
+def test_a_number_that_belongs_to_the_name_stays(heading: str) -> None:
+    assert without_its_number(heading) == heading
 
 
 def test_the_kind_of_a_name_does_not_count() -> None:

@@ -107,6 +107,7 @@ _LIST = _pattern(
     r"|\bwhat\s+(?:kinds|types|sorts|ways|options|parts|stages|problems|steps|states|values|policies|files)\b"
     rf"|\b(?:what|which)\s+(?:are\s+)?(?:the\s+)?(?:{_COUNTED})\s+\w+"
     r"|\A\s*(?:what|which)\s+(?:\w+\s+)?(?!\w*(?:ss|us|is)\b)\w+s\s+(?:does|do|must|should|can|may|will|has|have)\s"
+    r"|\A\s*(?:what|which)\s+(?:[\w-]+\s+){0,3}?(?!\w*(?:ss|us|is)\b)\w+s\s+are\s"
     r"|\b(?:what|which)\s+(?:\w+\s+){1,4}(?:are\s+there|exist|are\s+(?:\w+\s+)?(?:supported|available|allowed|possible"
     r"|needed|required|offered|known|used))\b"
 )

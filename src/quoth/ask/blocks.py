@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from quoth.domain import Chunk
-from quoth.text.entries import is_entry
+from quoth.text.entries import field_name, is_entry
 from quoth.text.sentences import Sentence, sentences
 
 BlockKind = Literal["paragraph", "list", "table", "code", "heading"]
@@ -27,6 +27,7 @@ _ANNOUNCES = re.compile(
     re.I,
 )
 _COLON = re.compile(r"(?:[:：]|\b(?:e\.g|i\.e)\.,?|\b(?:for (?:example|instance)|as follows)[.,]?)[*_ ]*\Z", re.I)
+_BREAKS_OFF = re.compile(r"[^\W\d_][*_`)”’\"']*\Z")
 _ORDERED = re.compile(r"\(?(?:\d{1,9}|#)[.)]")
 _TAB = re.compile(
     r"<Tab(?:Item|)\b[^<>]*?\b(?:label|title|name)=\{?[\"'](?P<tag>[^\"'<>]+)[\"'][^<>]*>"  # Docusaurus, Starlight
@@ -111,8 +112,10 @@ class Layout:
         return following if following.kind == "code" and self.announces(block.last) else None
 
     def announces(self, position: int) -> bool:
-        """Whether the sentence says that something comes right below it."""
-        return _COLON.search(self.text(position)) is not None
+        """Whether the sentence says that something comes right below it, or breaks off where code goes on."""
+        text, below = self.text(position), position + 1
+        before_code = below < len(self.units) and self.units[below].kind == "code"
+        return bool(_COLON.search(text) or (before_code and _BREAKS_OFF.search(text)))
 
     def introduction(self, block: Block, *, loosely: bool = False) -> Block | None:
         """The paragraph that announces a list, a table or code."""
@@ -139,11 +142,20 @@ class Layout:
         block = self.block(position)
         at = bisect_right(self.order, position)
         first = max(block.first, self.order[at - 1]) if at else block.first
-        column = self.column(first)
+        column = self._column_of_item(first)
         for one in (self.order[later] for later in range(at, len(self.order))):
             if one > block.last or self.column(one) <= column:
                 return range(first, min(one, block.last + 1))
         return range(first, block.last + 1)
+
+    def explains_terms(self, block: Block) -> bool:
+        """Whether it is a list of definitions or of fields: its items begin with a term instead of a mark."""
+        return block.kind == "list" and (
+            self._is_entry(block.first) or bool(field_name(self.mark(block.first).strip()))
+        )
+
+    def _is_entry(self, position: int) -> bool:
+        return position in self.opens and not self.mark(position)
 
     def mark(self, position: int) -> str:
         """The mark of a list item: what precedes the sentence on its line, stripped."""
@@ -152,6 +164,13 @@ class Layout:
     def column(self, position: int) -> int:
         margin = self._margin(position)
         return len(margin) - len(margin.lstrip(" \t>"))
+
+    def _column_of_item(self, first: int) -> int:
+        """An entry that opens a chunk has lost its margin: the next one is beside it, not within it."""
+        lost = self.units[first].start == 0 and self.chunk.prev_chunk_id is not None and self._is_entry(first)
+        following = next((one for one in self.order if one > first), None) if lost else None
+        beside = following is not None and self._is_entry(following)
+        return self.column(following if beside and following is not None else first)
 
     def _margin(self, position: int) -> str:
         start = self.units[position].start

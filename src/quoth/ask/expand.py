@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from quoth.ask.asked import Asked
@@ -35,7 +36,8 @@ _ABOUT_THE_TEXT = re.compile(
     r"|\A\W*(?:now|next|first|so|then|here)?,?\s*(?:let['’]s|let\s+us)\b",
     re.IGNORECASE,
 )
-_PARAGRAPH = 90  # words of a paragraph that are quoted; a longer one is quoted around its decisive sentence
+_PARAGRAPH = 90  # words of a paragraph that are quoted; a longer one is quoted around its decisive sentence …
+_WHOLE_PARAGRAPH = 120  # … the same where a paragraph explains what something is
 LONG = 250  # words of a list; a longer one is quoted around its decisive item
 _SHORT_LIST = 45  # words: shorter than this, a list is clearer whole
 _SHORT_CODE = 30  # words
@@ -100,12 +102,23 @@ class Expansion:
 
     def _list(self, rank: int, block: Block, position: int) -> set[Place]:
         wanted = self._asked.wanted in ("list", "how_to", "summary")
+        if self._asked.wanted == "how_to" and self._layouts[rank].explains_terms(block):
+            wanted = False  # entries for other terms are no steps
         most = LONG if wanted else _SHORT_LIST
         for places in (self._continued(rank, block), _places(rank, block.positions)):
             kept = places if self.words(places) <= most else self._first_items(places) if wanted else set()
             if (rank, position) in kept:
                 return self._with_introduction(rank, block, kept)
-        return _places(rank, self._layouts[rank].item(position))
+        return self._item(rank, block, position)
+
+    def _item(self, rank: int, block: Block, position: int) -> set[Place]:
+        """The item; of one that is too long to be read at once, its first sentence and what is around this one."""
+        here = self._layouts[rank]
+        item = here.item(position)
+        if here.words(item) <= LONG:
+            return _places(rank, item)
+        window = self._window(here, replace(block, first=item[0], last=item[-1]), position)
+        return _places(rank, window) | {(rank, item[0])}
 
     def _first_items(self, places: set[Place]) -> set[Place]:
         """Of a list, as many items as are read at once: all, or the first ones."""
@@ -218,7 +231,9 @@ class Expansion:
 
     def _window(self, here: Layout, block: Block, position: int) -> range:
         """The paragraph; of a long one, the sentence, what it leans on, and as much of what follows as fits."""
-        if here.words(block.positions) <= _PARAGRAPH:
+        explains = self._asked.wanted in ("definition", "simpler", "translation", "summary")
+        most = _WHOLE_PARAGRAPH if explains else _PARAGRAPH
+        if here.words(block.positions) <= most:
             first, last = block.first, block.last
             while first < position and about_the_text(here.text(first)):
                 first += 1
@@ -228,9 +243,9 @@ class Expansion:
         first = last = position
         while first > block.first and LEANING.match(here.text(first)):
             first -= 1
-        while last < block.last and here.words(range(first, last + 2)) <= _PARAGRAPH:
+        while last < block.last and here.words(range(first, last + 2)) <= most:
             last += 1
-        while first > block.first and here.words(range(first - 1, last + 1)) <= _PARAGRAPH:
+        while first > block.first and here.words(range(first - 1, last + 1)) <= most:
             first -= 1
         return range(first, last + 1)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from quoth.ask.asked import INSTRUCTIONS, Asked
 from quoth.ask.blocks import Layout, layout
 from quoth.ask.expand import LONG
+from quoth.ask.forms import is_title
 from quoth.ask.quotes import Piece, Place, book_order, composed
 from quoth.ask.sides import sides_of
 from quoth.ask.weigh import ONE_PLACE, Candidate, Weighing, candidates, readable, seen, weighing
@@ -100,7 +101,9 @@ def _pieces(
         if any(_alike(candidate.ids, one) for one in said):
             continue
         places = readable(held.expansion.around(*candidate.place) | {candidate.place}, layouts)
-        if not pieces and _repeats(places, layouts, held):
+        if is_title(layouts[candidate.place[0]], candidate.place[1]) or (
+            not pieces and _repeats(places, layouts, held)
+        ):
             places |= readable(held.expansion.below(*candidate.place), layouts)
         places -= taken
         length = held.expansion.words(places)

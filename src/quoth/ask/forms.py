@@ -18,8 +18,9 @@ from quoth.ask.blocks import Block, Layout, layout
 from quoth.ask.expand import LEANING, about_the_text
 from quoth.ask.kinds import Holds
 from quoth.domain import Chunk
-from quoth.text.definitions import without_its_kind
-from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids
+from quoth.text.definitions import names_in, without_its_kind, without_its_number
+from quoth.text.entries import parts_of
+from quoth.text.terms import ContentTerm, kinship, query_terms, term_ids, word_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,15 @@ class Sought:
         )
         return sum(weight * share for weight, share in shares) / self.total
 
+    def names_it(self, text: str) -> bool:
+        """Whether the text is the name of what is to be defined, in this spelling or another: BCrypt is bcrypt. What
+        kind of thing it is does not count: the bcrypt option."""
+        asked, named = (
+            {word_ids(name), word_ids(without_its_kind(name))} - {frozenset[int]()}
+            for name in (_BRACKETED.sub("", self.asked.subject), text)
+        )
+        return bool(self.subject) and not asked.isdisjoint(named)
+
     def share(self, ids: frozenset[int]) -> float:
         return sum(weight for term, weight in self.terms if term.found_in(ids)) / self.total
 
@@ -55,7 +65,7 @@ _DEFINES = re.compile(
 )
 # "A signature wraps the arguments of …"
 _DOES = re.compile(
-    r"\W*(?:an?\s|the\s)?\s*((?:[\w.'’`-]+\s+){1,4}?)[a-z]+s\s+(?:the|an?|all|every|each|its|your|one|several|two|how|what|which)\b",
+    r"\W*(?:an?\s|the\s)?\s*((?:[\w.'’`-]+\s+){1,4}?)(?!(?:is|was|has)\s)[a-z]+s\s+(?:the|an?|all|every|each|its|your|one|several|two|how|what|which)\b",
     re.IGNORECASE,
 )
 _WHICH_IS = re.compile(
@@ -64,7 +74,11 @@ _WHICH_IS = re.compile(
 _CALLED = re.compile(
     r"\b(?:called|named|known as|termed|referred to as|call (?:it|this|that|them|these))\s+(?:an?\s|the\s)?"
 )
-_A_KIND_OF = re.compile(r"\s(?:is|are|was|were|means)\s+(?:an?|the|any|one|some|what|how|where|when)\s", re.IGNORECASE)
+_A_KIND_OF = re.compile(
+    r"\s(?:is|are|was|were|means)\s+(?:an?|the|any|one|some|what|how|where|when)\s"
+    r"(?!(?:better|best|good|great|bad|worse|worst|nice|useful|popular|common|more|most|much|lot|few|must)\b)",
+    re.IGNORECASE,
+)
 _RELATIVE = frozenset(("that", "which", "who", "whose", "whom"))
 _SHOWS = re.compile(r"\b(?:for example|for instance|such as|e\.g\.|suppose|consider|imagine)\b", re.IGNORECASE)
 _EXERCISE = re.compile(
@@ -94,10 +108,14 @@ _LINK = re.compile(
     r"\*{0,2}(?:\[[^\]]+\](?:\([^()\s]*\)|\[[^\]]*\])|:[\w:+-]+:`[^`]+`|`[^`]+`_{1,2}|<a\b.*</a>)\*{0,2}[.,;]?",
     re.IGNORECASE,
 )
+_COMMAND = re.compile(r"`[^`\s]+\s[^`]+`")  # in a sentence
 _MANY = 5  # links in a row
 _NAMED_SECTION = 0.2
 _LONG_CODE = 120  # words: a longer example is too much to read at once
+_LONGEST_TITLE = 12  # words
 _LONGEST_OPENING = 3  # words that may come before the term at the start of a sentence
+_IN_AN_ENTRY = 0.75  # as much as for an entry of a glossary
+_ABOUT_IT = 0.25  # share of the question's weight
 _PART_OF_TERM = 0.4  # share of the subject's weight that a glossary entry needs if it names only a part of it
 
 
@@ -112,8 +130,9 @@ def fit(sought: Sought, here: Layout, position: int) -> float:
         result -= 0.1 if words > 70 else 0.0
         result -= 0.6 if wanted != "summary" and _about_the_text(here, position) else 0.0
     if wanted != "quiz":
-        result -= 0.8 * bool(_EXERCISE.search(heading_of(here))) + 0.4 * text.endswith("?")
+        result -= 0.8 * bool(_EXERCISE.search(heading_of(here))) + 0.4 * _asks(here, position)
     result -= 0.05 if LEANING.match(text) else 0.0
+    result -= 0.2 if is_title(here, position) else 0.0
     result += _NAMED_SECTION * _named_section(sought, here) if wanted != "summary" else 0.0
     if sought.names:
         result += 0.25 * sum(name in text.lower() for name in sought.names) / len(sought.names)
@@ -128,10 +147,30 @@ def _named_section(sought: Sought, here: Layout) -> float:
     asked = frozenset[int]().union(*((term.id, *term.parts) for term, _ in sought.terms))
     best = 0.0
     for heading in here.chunk.heading_path:
-        words = query_terms(_BRACKETED.sub("", heading))
+        words = query_terms(_BRACKETED.sub("", without_its_number(heading)))
         if words and all(word.found_in(asked) for word in words):
             best = max(best, sought.share(term_ids(heading)))
     return best
+
+
+def _asks(here: Layout, position: int) -> bool:
+    """The sentence is a question, or leads to the one that its item ends with: a list of questions answers none."""
+    last = here.item(position)[-1] if here.block(position).kind == "list" else position
+    return here.text(last).endswith("?")
+
+
+def shows_how(here: Layout, position: int) -> bool:
+    """Not what announces the lesson, asks for it or exercises it: a reader sees steps there too."""
+    exercise = _EXERCISE.search(heading_of(here)) is not None
+    return not (exercise or _about_the_text(here, position) or _asks(here, position) or is_title(here, position))
+
+
+def is_title(here: Layout, position: int) -> bool:
+    """A few words in a paragraph of their own, without a full stop: the title of a box, a caption."""
+    block = here.block(position)
+    text = here.text(position)
+    alone = block.kind == "paragraph" and block.first == block.last and not here.announces(position)
+    return alone and len(text.split()) <= _LONGEST_TITLE and text.rstrip('*_`"”’) ')[-1:].isalnum()
 
 
 def _about_the_text(here: Layout, position: int) -> bool:
@@ -160,8 +199,17 @@ def _announced(sought: Sought, here: Layout, position: int) -> Block | None:
 
 def _how_to(sought: Sought, here: Layout, position: int, text: str) -> float:
     block = here.block(position)
-    shows = 0.2 if block.ordered else 0.0 if here.beside_code(position) or block.kind == "code" else -0.1
+    steps = block.ordered and _is_about(sought, here, block)
+    code = here.beside_code(position) or block.kind == "code" or _COMMAND.search(text)
+    shows = 0.2 if steps else 0.0 if code or block.ordered else -0.1
     return shows - (0.4 if _GLOSSARY.search(" ".join(here.chunk.breadcrumb)) else 0.0)  # it says what, not how
+
+
+def _is_about(sought: Sought, here: Layout, block: Block) -> bool:
+    """Whether what announces the steps, or their heading, has something to do with the question."""
+    said = here.introduction(block, loosely=True)
+    announced = here.text(said.last) if said else ""
+    return sought.share(term_ids(f"{heading_of(here)}\n{announced}")) >= _ABOUT_IT
 
 
 def _list(sought: Sought, here: Layout, position: int, text: str) -> float:
@@ -212,22 +260,35 @@ def defining(sought: Sought, here: Layout, position: int, text: str) -> float:
     """A glossary entry, then the first paragraph below a heading that is the term, then a defining sentence."""
     block = here.block(position)
     result = max(_defines(sought, text), _explains_aside(sought, text)) + _introduces_term(sought, text)
-    if block == _first_paragraph(here.chunk) and _names_term(sought, here):
+    if block == _first_paragraph(here.chunk) and _opens_section(here) and _names_term(sought, here):
         opens = text == here.text(block.first)
         glossary = bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
         result = max(result, 0.3 if opens else 0.15) + (0.45 if glossary else 0.1)
-    return result
+    return max(result, _IN_AN_ENTRY) if _is_its_entry(sought, here, position, text) else result
+
+
+def _is_its_entry(sought: Sought, here: Layout, position: int, text: str) -> bool:
+    """An entry of a list of definitions, for the term or for several of which it is one."""
+    if position not in here.opens or here.mark(position):
+        return False
+    term, _ = parts_of("", text.replace("\r\n", "\n"), here.chunk.markup)
+    return any(sought.names_it(one) for one in (term, *term.split(", ")))
 
 
 def explains_heading(sought: Sought, here: Layout, position: int) -> bool:
     """The first paragraph below a heading is about what the heading names, whether it repeats the name or not."""
-    if here.block(position) != _first_paragraph(here.chunk):
+    if here.block(position) != _first_paragraph(here.chunk) or not _opens_section(here):
         return False
     return sought.asked.wanted == "summary" or _names_term(sought, here)
 
 
 def heading_of(here: Layout) -> str:
     return here.chunk.heading_path[-1] if here.chunk.heading_path else here.chunk.title
+
+
+def _opens_section(here: Layout) -> bool:
+    """A section that was cut has its heading in its first chunk only."""
+    return here.heading is not None or here.chunk.prev_chunk_id is None
 
 
 @lru_cache(maxsize=256)  # asked for each sentence
@@ -239,24 +300,21 @@ def _first_paragraph(chunk: Chunk) -> Block | None:
 
 
 def _names_term(sought: Sought, here: Layout) -> bool:
-    """Whether a heading says the term and nothing else; what it has in brackets does not count. An entry of a glossary
-    may be a part of the term: a *QoS profile* is explained under *QoS*."""
-    named = _BRACKETED.sub("", heading_of(here))
-    heading, asked = term_ids(named), _BRACKETED.sub("", sought.asked.subject)
-    if not sought.subject or not heading:
+    """Whether a heading says the term and nothing else; its number, and what it has in brackets or on the other side of
+    a dash, do not count. An entry of a glossary may be a part of the term: a *QoS profile* is explained under *QoS*."""
+    if not sought.subject:
         return False
-    if heading in (sought.subject, term_ids(asked)) or term_ids(without_its_kind(named)) == term_ids(
-        without_its_kind(asked)
-    ):
+    if any(sought.names_it(name) for name in names_in(heading_of(here))):
         return True
-    part = heading < sought.subject and bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
+    heading = term_ids(without_its_number(_BRACKETED.sub("", heading_of(here))))
+    part = bool(heading) and heading < sought.subject and bool(_GLOSSARY.search(" ".join(here.chunk.breadcrumb)))
     return part and sought.share(heading) >= _PART_OF_TERM
 
 
 def _introduces_term(sought: Sought, text: str) -> float:
     """A book sets a term in bold or italics where it explains it, most of all where the sentence begins with it."""
-    said = next((one for one in _EMPHASISED.finditer(text) if term_ids(one[2]) == sought.subject), None)
-    if said is None or not sought.subject:
+    said = next((one for one in _EMPHASISED.finditer(text) if sought.names_it(one[2])), None)
+    if said is None:
         return 0.0
     return 0.3 if len(text[: said.start()].split()) <= _LONGEST_OPENING else 0.15
 
@@ -267,7 +325,7 @@ def _explains_aside(sought: Sought, text: str) -> float:
     before = [said[: found.start()].split() for found in _WHICH_IS.finditer(said)]
     after = [said[found.end() :].split() for found in _CALLED.finditer(said)]
     for words in (*(words[::-1] for words in before), *after):
-        if sought.subject and any(term_ids(" ".join(words[:count])) == sought.subject for count in (1, 2, 3)):
+        if any(sought.names_it(" ".join(words[:count])) for count in (1, 2, 3)):
             return 0.25
     return 0.0
 
@@ -276,7 +334,7 @@ def _defines(sought: Sought, text: str) -> float:
     """The words asked about come before the verb; the fewer other words do, the more this is their meaning."""
     said = _ASIDE.sub("", _ROLE.sub("", text))
     does = _DOES.match(said)
-    if does and sought.subject and term_ids(does[1]) == sought.subject:
+    if does and sought.names_it(does[1]):
         return 0.25
     verb = _DEFINES.search(said)
     head = said[: verb.start()] if verb else said.strip("| ").split("|")[0] if said.startswith("|") else ""
@@ -290,12 +348,13 @@ def _defines(sought: Sought, text: str) -> float:
         or (verb and not verb[0].strip(" *:\n").isalpha() and _VERB.search(head))
     ):
         return 0.0
-    ids = term_ids(head)
-    parts = [term_ids(word) for word in words]  # a name that merely contains the term ("Term-Extras") is another thing
-    own = frozenset[int]().union(*(part for part in parts if part <= sought.subject)) if sought.subject else ids
-    if not (sought.subject and sought.subject <= own) and sought.share(own) < 0.6:
+    whole = word_ids(sought.asked.subject)
+    # A name that merely contains the term ("Term-Extras") is another thing.
+    own = [word for word in words if term_ids(word) <= sought.subject or word_ids(word) <= whole]
+    ids = term_ids(" ".join(own) if sought.subject else head)
+    if not (sought.subject and whole <= ids) and sought.share(ids) < 0.6:
         return 0.0
-    others = len(ids - sought.subject) if sought.subject else 0
+    others = len(word_ids(head) - sought.subject) if sought.subject else 0
     kind = 0.1 if verb and _A_KIND_OF.match(said, verb.start()) else 0.0
     return kind + (0.3 if not others else 0.2 if others == 1 else 0.1)
 

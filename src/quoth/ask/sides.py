@@ -22,10 +22,13 @@ _BOTH = 0.75  # share of each side's words that a block needs to be a comparison
 
 # What sets two things apart, and what only names them together ("both soft and hard limits").
 _CONTRASTS = re.compile(
-    r"\b(?:whereas|while|but|unlike|instead|however|rather|contrast|differ\w*|than|not|only|other)\b|n['’]t\b|[:;]\s",
+    r"\b(?:whereas|while|but|unlike|instead|however|rather|contrast|differ\w*|than|not|only|other|except|opposed)\b|n['’]t\b|;\s",
     re.IGNORECASE,
 )
 _ALIKE = re.compile(r"\bboth\b", re.IGNORECASE)
+
+_NAMES_BOTH = 0.1
+_OPENING = 6  # words of a sentence
 
 Side = Sequence[ContentTerm]
 
@@ -34,40 +37,56 @@ def sides_of(found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighi
     sides = [query_terms(side) for side in held.asked.sides]
     if not all(sides):
         return []
-    if both := _with_both(found, layouts, held, sides):
+    both, compares = _with_both(found, layouts, held, sides)
+    if both and compares:
         return [both]
+    pieces, explained = _excerpts(found, layouts, held, sides)
+    return [both] if both and not explained else pieces
+
+
+def _excerpts(
+    found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing, sides: Sequence[Side]
+) -> tuple[list[Piece], bool]:
+    """One excerpt for each side, and whether each says what its side is, or at least begins with it."""
     pieces: list[Piece] = []
     taken: set[Place] = set()
+    explained = True
     for name, side in zip(held.asked.sides, sides, strict=True):
-        best = _excerpt(name, side, found, layouts, held)
+        best, meaning = _excerpt(name, side, found, layouts, held)
         if best is None:
-            return []
+            return [], False
+        explained = explained and (meaning > 0 or _share(side, _opening(best.text)) == 1)
         places = readable(held.expansion.around(*best.place) | {best.place}, layouts) - taken
         if places:
             decisive = best.place if best.place in places else min(places)
             pieces.append(Piece(frozenset(places), decisive, best.score))
             taken |= places
-    return pieces
+    return pieces, explained
 
 
 def _excerpt(
     name: str, side: Side, found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing
-) -> Candidate | None:
-    """The sentence that says most about one side, above all what it is."""
+) -> tuple[Candidate | None, float]:
+    """The sentence that says most about one side, above all what it is, and how much it says of that."""
     sought = replace(held.sought, asked=Asked("definition", name), subject=term_ids(name))
 
-    def worth(one: Candidate) -> float:
+    def meaning(one: Candidate) -> float:
         rank, position = one.place
-        return _share(side, one.text) + 0.5 * one.score + defining(sought, layouts[rank], position, one.text)
+        return defining(sought, layouts[rank], position, one.text)
+
+    def worth(one: Candidate) -> float:
+        return _share(side, one.text) + 0.5 * one.unread + meaning(one)
 
     about = [one for one in found if _share(side, one.text) > 0]
-    return max(about, key=lambda one: (worth(one), -one.place[0]), default=None)
+    best = max(about, key=lambda one: (worth(one), -one.place[0]), default=None)
+    return best, meaning(best) if best else 0.0
 
 
 def _with_both(
     found: Sequence[Candidate], layouts: Sequence[Layout], held: Weighing, sides: Sequence[Side]
-) -> Piece | None:
-    best: Piece | None = None
+) -> tuple[Piece | None, bool]:
+    """The block that has both sides, and whether it compares them or only names them."""
+    best, compares = None, False
     of_block: dict[tuple[int, int], list[Candidate]] = {}
     for one in found:
         of_block.setdefault((one.place[0], layouts[one.place[0]].at[one.place[1]]), []).append(one)
@@ -82,27 +101,41 @@ def _with_both(
             inside = of_block.get((rank, at), [])
             if least < _BOTH or not inside:
                 continue
-            score = least + inside[0].score + _faces_off(here, block, sides)
+            faces = _faces_off(here, block, sides)
+            score = least + inside[0].score + faces
             if best is None or score > best.score:
                 places = readable(held.expansion.whole(rank, block), layouts)
                 decisive = max(inside, key=lambda one: (min(_share(side, one.text) for side in sides), one.score)).place
-                best = Piece(frozenset(places | {decisive}), decisive, score)
-    return best
+                best, compares = Piece(frozenset(places | {decisive}), decisive, score), faces > _NAMES_BOTH
+    return best, compares
 
 
 def _faces_off(here: Layout, block: Block, sides: Sequence[Side]) -> float:
-    """A sentence compares two things if it names both, a table if each has a column or a row of its own."""
+    """A sentence compares two things if it names both, a table if each has a column or a row of its own, and so does a
+    text if each opens a sentence or an item that says more than its name."""
     if block.kind != "table":
-        said = (here.text(at) for at in block.positions)
+        said = [here.text(at) for at in block.positions]
         both = [text for text in said if all(_share(side, text) >= _BOTH for side in sides)]
-        contrast = any(_CONTRASTS.search(text) and not _ALIKE.search(text) for text in both)
-        return 0.25 if contrast else 0.1 if both else 0.0
+        if any(_CONTRASTS.search(text) and not _ALIKE.search(text) for text in both) or _in_turn(said, sides):
+            return 0.25
+        return _NAMES_BOTH if both else 0.0
     first_cells = [here.text(at).strip("| ").split("|")[0] for at in block.positions if here.units[at].kind == "row"]
     columns = here.header(block.first).split("\n")[0].split("|")
     for cells in (first_cells, columns):
         if all(sum(_share(side, cell) >= _BOTH for cell in cells) == 1 for side in sides):
             return 0.3
     return -0.2
+
+
+def _in_turn(said: Sequence[str], sides: Sequence[Side]) -> bool:
+    """Whether each side opens a sentence, without the other, that goes on to say something about it."""
+    opening = [_opening(text) for text in said if len(text.split()) > _OPENING]
+    ours = [[_share(side, text) >= _BOTH for side in sides] for text in opening]
+    return all(any(mine[at] and sum(mine) == 1 for mine in ours) for at in range(len(sides)))
+
+
+def _opening(text: str) -> str:
+    return " ".join(text.split()[:_OPENING])
 
 
 def _share(side: Side, text: str) -> float:

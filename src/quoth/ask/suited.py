@@ -16,6 +16,7 @@ from quoth.ask.asked import asked
 from quoth.ask.blocks import layout
 from quoth.ask.forms import Sought, defining
 from quoth.domain import Chunk, QueryTerm
+from quoth.text.definitions import without_its_number
 from quoth.text.terms import ContentTerm, term_ids
 
 _DEFINES = 0.5  # share of the best sentence's form score, which is seldom more than 0.6 …
@@ -33,8 +34,15 @@ _CHANGES = (
 )
 _PROJECT = (
     r"acknowledge?ments?|credits|sponsors?(?:hip)?|backers|contribut(?:ing|ors?)|code[-_ ]of[-_ ]conduct|licen[cs]es?"
-    r"|translators"
+    r"|(?:the )?(?:gnu|mit|bsd|apache|mozilla|creative commons) [\w .,-]{0,60}?licen[cs]es?|translators"
 )
+# What has no sentences below such a heading is a list of words and of the places where they are.
+_INDEX = re.compile(
+    r"\W*(?:(?:[\w-]+ ){0,2}(?:and [\w-]+ )?index(?:es)?|index of [\w ]{1,60}"
+    r"|(?:[\w-]+ ){0,2}cross[- ]?references?)\W*",
+    re.IGNORECASE,
+)
+_SENTENCE_ENDS = re.compile(r"[a-z]{2}[.!?][\"”’)*_`]*(?:\s|\Z)")
 _RECORD_FILE = re.compile(rf"(?:\A|/)(?:{_CHANGES}|{_PROJECT})(?=\Z|[/.]|-v?\d)", re.IGNORECASE)
 _RECORD_HEADING = re.compile(rf"\W*(?:{_CHANGES}|{_PROJECT})\W*", re.IGNORECASE)
 # "0.33.0 (December 1, 2023)", "v2.1", "Version 2": a number with words after it ("3.1 Variables") is that of a chapter.
@@ -106,11 +114,14 @@ def opening_for(question: str, terms: Sequence[QueryTerm], size: int) -> str:
 
 
 def is_record(chunk: Chunk) -> bool:
-    """A record of changes, or of the people who work on the project."""
+    """A record of changes, or of the people who work on the project; also an index at the end of a book."""
     headings = (chunk.title, *chunk.heading_path)
+    named = [without_its_number(heading) for heading in headings]
     return bool(
         _RECORD_FILE.search(chunk.source_file)
-        or any(_RECORD_HEADING.fullmatch(heading) or _VERSION.fullmatch(heading) for heading in headings)
+        or any(map(_RECORD_HEADING.fullmatch, named))
+        or any(map(_VERSION.fullmatch, headings))
+        or (any(map(_INDEX.fullmatch, named)) and not _SENTENCE_ENDS.search(chunk.text))
         or _lists_changes(chunk.text)
     )
 

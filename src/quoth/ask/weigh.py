@@ -16,7 +16,7 @@ from functools import lru_cache
 from quoth.ask.asked import Asked, Wanted, asked, identifiers
 from quoth.ask.blocks import Block, Layout, layout
 from quoth.ask.expand import Expansion
-from quoth.ask.forms import Sought, explains_heading, fit, heading_of
+from quoth.ask.forms import Sought, explains_heading, fit, heading_of, shows_how
 from quoth.ask.kinds import kind_asked
 from quoth.ask.quotes import Place
 from quoth.ask.references import LIGHT
@@ -26,6 +26,7 @@ from quoth.text.terms import ContentTerm, query_terms, term_ids
 
 READER_WEIGHT = 1.0  # of the share of the answer that the reader sees in a sentence, relative to the cover of its words
 DEFINING_WEIGHT = 0.5  # the same for a definition: its form says more, and the reader has learned from few
+PARTLY_WEIGHT = 0.6  # the same for steps and comparisons: the reader finds only a part of them, but it finds the place
 # In the first passage it also counts how much more the reader sees here than in its other sentences: even where it
 # doubts that the passage answers, it often knows where the answer would be.
 AMONG_WEIGHT = 0.5
@@ -37,7 +38,7 @@ _HEARD = 0.3  # taken off a sentence that was just quoted: a follow-up seldom as
 _NEAR = 1 / 3  # weight of the words around a sentence …
 _BEFORE_CODE = 20  # blocks that are looked through for the paragraph that code belongs to
 _NEAR_BLOCK = 0.6  # … and of those around code, a list or a table that is asked for: they have few words of their own
-# The reader finds an answer that is in one place; of steps, lists and comparisons it finds only a part.
+# The reader finds an answer that is in one place; of a list it finds any item.
 ONE_PLACE: tuple[Wanted, ...] = ("definition", "value", "why", "fact")
 _FORM_WORDS = LIGHT | term_ids(
     "step command difference reason list way example code snippet sample syntax definition meaning overview summary"
@@ -70,6 +71,7 @@ class Candidate:
     ids: frozenset[int]
     text: str
     cover: float = 0.0
+    unread: float = 0.0  # the score without what the reader sees
 
 
 def weighing(question: str, evidence: Evidence, layouts: Sequence[Layout]) -> Weighing:
@@ -127,15 +129,21 @@ def candidates(
             cover = _cover(held, here, position, above, before)
             score = held.known * cover + prior + fit(held.sought, here, position)
             score += 0.15 * held.expansion.fits(rank, position)
-            if passage.reading is not None and held.asked.wanted in ONE_PLACE:
-                weight = DEFINING_WEIGHT if held.asked.wanted == "definition" else READER_WEIGHT
-                score += weight * seen(passage.reading, unit, first=rank == 0)
+            sight = 0.0
+            if passage.reading is not None and (held.asked.wanted in ONE_PLACE or shows_how(here, position)):
+                sight = _reader_weight(held.asked.wanted) * seen(passage.reading, unit, first=rank == 0)
             before = ids
             if any(text in quote for quote in evidence.previous_quotes):
                 score -= _HEARD
             excluded = any(text in quote for quote in evidence.exclude_quotes)
             if not excluded and (unit.kind == "code" or quotable(text)):
-                yield Candidate(score, (rank, position), ids, text, cover)
+                yield Candidate(score + sight, (rank, position), ids, text, cover, unread=score)
+
+
+def _reader_weight(wanted: Wanted) -> float:
+    if wanted in ("how_to", "comparison"):
+        return PARTLY_WEIGHT
+    return DEFINING_WEIGHT if wanted == "definition" else READER_WEIGHT if wanted in ONE_PLACE else 0.0
 
 
 def seen(reading: Reading, unit: Sentence, *, first: bool) -> float:

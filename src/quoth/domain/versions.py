@@ -7,5 +7,5 @@ that reading them does not load the code that splits.
 
 __version__ = "0.1.0"
 
-CHUNKER_VERSION = "8"
+CHUNKER_VERSION = "9"
 TERMS_VERSION = "terms-2"

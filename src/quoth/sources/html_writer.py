@@ -1,8 +1,8 @@
 """The elements of a page → Markdown, for `quoth.sources.html`.
 
-It decides for each element whether it is for the reader at all, and how it is written: headings with their ids, fences
-with their language, lists, tables, admonitions as directives. Text that Markdown would misread is escaped, and nothing
-else: readers will see these words as a quote.
+It decides how each element is written: headings with their ids, fences with their language, lists, entries, tables,
+admonitions as directives. Text that Markdown would misread is escaped, and nothing else: readers will see these words
+as a quote. `html_left_out` says what is not for the reader at all.
 """
 
 from __future__ import annotations
@@ -11,26 +11,12 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
+from quoth.sources.html_left_out import is_admonition, is_dropped
 from quoth.sources.html_tree import BLOCKS, Element
 
-_DROPPED = frozenset(
-    (
-        *("script", "style", "noscript", "template", "svg", "nav", "footer", "button", "form", "input", "select"),
-        *("textarea", "iframe", "dialog", "head", "title", "canvas", "object", "video", "audio", "map", "link", "meta"),
-    )
-)
-_DROPPED_ROLES = frozenset(("navigation", "search", "banner", "contentinfo", "menu", "menubar", "dialog"))
-_DROPPED_CLASSES = frozenset(
-    (
-        *("headerlink", "hash-link", "linenos", "lineno", "sr-only", "visually-hidden", "toctree-wrapper"),
-        *("breadcrumb", "breadcrumbs", "sphinxsidebar", "table-of-contents", "md-source-file", "edit-page-link"),
-        *("viewcode-link", "rst-footer-buttons", "prev-next-area", "related", "katex-html", "bd-toc", "toc-tree"),
-    )
-)
 _KINDS = (
     r"note|tip|hint|important|info|warning|caution|danger|error|attention|seealso|success|question|example|todo|bug"
 )
-_ADMONITION = re.compile(r"(?:^|[-_])admonition$|^starlight-aside$|^(?:alert|callout|hint|markdown-alert)$")
 _KIND = re.compile(rf"(?:^|[-_])({_KINDS})$")
 _TITLE_CLASS = re.compile(r"admonition-?(?:title|heading)|(?:alert|callout|aside|hint)[-_]*title", re.I)
 _LANGUAGE = re.compile(r"^(?:language|lang|highlight|source)-([\w+#.-]+)$")
@@ -45,6 +31,7 @@ _MARKS = re.compile(
 )
 _BLOCK_START = re.compile(r"(#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|\||:::|~~~|={2,}\s*$|-{2,}\s*$)|(\d{1,9})([.)])(?=\s|$)")
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_LONGEST_TERM = 80  # characters, as `quoth.text.entries` knows it
 
 
 def _bold(words: str) -> list[str]:
@@ -58,27 +45,6 @@ def _grid(rows: list[list[str]], *, header: bool) -> str:
     lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in shown]
     lines.insert(1, "|" + "---|" * width)
     return "\n".join(lines)
-
-
-def _is_dropped(element: Element) -> bool:
-    attributes = element.attributes
-    if element.tag in _DROPPED or attributes.get("role", "") in _DROPPED_ROLES:
-        return True
-    panel = attributes.get("role") == "tabpanel"  # hidden until its tab is clicked, but part of the text
-    if not panel and ("hidden" in attributes or attributes.get("aria-hidden") == "true"):
-        return True
-    if _DROPPED_CLASSES.intersection(element.classes):
-        return True
-    if element.tag == "aside" or (element.tag == "header" and attributes.get("role") == "banner"):
-        linked = sum(len(link.text().strip()) for link in element.walk() if link.tag == "a")
-        return not _is_admonition(element) and 5 * linked > 3 * len(element.text().strip())
-    return False
-
-
-def _is_admonition(element: Element) -> bool:
-    return element.tag in ("div", "aside", "section", "blockquote", "details") and any(
-        _ADMONITION.search(name) for name in element.classes
-    )
 
 
 class HtmlWriter:
@@ -108,11 +74,11 @@ class HtmlWriter:
 
         for child in parent.children:
             if isinstance(child, str) or (child.tag not in BLOCKS and not _holds_blocks(child)):
-                if isinstance(child, str) or not _is_dropped(child):
+                if isinstance(child, str) or not is_dropped(child):
                     inline.append(child)
                 continue
             flush()
-            if _is_dropped(child):
+            if is_dropped(child):
                 continue
             if child.attributes.get("role") == "tablist":
                 labels = [one_line(tab.text()) for tab in child.elements]
@@ -132,7 +98,7 @@ class HtmlWriter:
             return self._heading(element, section)
         if tag == "pre":
             return _fence(element, language)
-        if _is_admonition(element):
+        if is_admonition(element):
             return self._admonition(element)
         if tag in ("ul", "ol", "menu", "dir"):
             return self._list(element)
@@ -186,7 +152,7 @@ class HtmlWriter:
         number = int(start) if (start := element.attributes.get("start", "")).isdigit() else 1
         items: list[str] = []
         for child in element.elements:
-            if _is_dropped(child):
+            if is_dropped(child):
                 continue
             if child.tag != "li":
                 items += [_indented(block, "  ", "  ") for block in self._block(child, "", "")]
@@ -201,12 +167,13 @@ class HtmlWriter:
         return [("\n\n" if loose else "\n").join(items)] if items else []
 
     def _definitions(self, element: Element) -> list[str]:
-        """Terms in bold with their text below. A term of an API reference becomes a heading: it has an id, and readers
-        want to be taken there."""
+        """Entries as Markdown writes them, with the terms in bold. A term of an API reference becomes a heading: it has
+        an id, and readers want to be taken there."""
         blocks: list[str] = []
+        terms: list[str] = []
         before = self._level
         for child in element.elements:
-            if _is_dropped(child):
+            if is_dropped(child):
                 continue
             if child.tag == "div":
                 blocks += self._definitions(child)
@@ -215,19 +182,21 @@ class HtmlWriter:
                 id = child.attributes.get("id", "")
                 if id and _SIGNATURE.intersection(child.classes):
                     self._level = min(before + 1, 6)
-                    blocks.append(self._titled(self._level, words, id))
+                    blocks += [*terms, self._titled(self._level, words, id)]
+                    terms = []
                 elif words:
-                    blocks.append(f"**{words}**" if "**" not in words else words)
+                    terms.append(f"**{words}**" if "**" not in words else words)
             else:
-                blocks += self._blocks(child)
+                blocks += _entry(terms, self._blocks(child))
+                terms = []
         self._level = before
-        return blocks
+        return [*blocks, *terms]
 
     def _table(self, element: Element) -> list[str]:
         blocks = [words for caption in element.walk() if caption.tag == "caption" and (words := self._words(caption))]
         rows: list[list[str]] = []
         header = False
-        for row in (row for row in element.walk() if row.tag == "tr" and not _is_dropped(row)):
+        for row in (row for row in element.walk() if row.tag == "tr" and not is_dropped(row)):
             cells = self._cells(row)
             header = header or (not rows and all(cell.tag == "th" for cell in row.elements))
             if any(cells):
@@ -237,7 +206,7 @@ class HtmlWriter:
     def _cells(self, row: Element) -> list[str]:
         cells: list[str] = []
         for cell in row.elements:
-            if cell.tag in ("td", "th") and not _is_dropped(cell):
+            if cell.tag in ("td", "th") and not is_dropped(cell):
                 span = cell.attributes.get("colspan", "1")
                 cells += [self._words(cell).replace("|", "\\|")]
                 cells += [""] * (min(int(span), 100) - 1 if span.isdigit() else 0)
@@ -252,7 +221,7 @@ class HtmlWriter:
 
     def _within(self, element: Element) -> str:
         tag = element.tag
-        if _is_dropped(element):
+        if is_dropped(element):
             return ""
         if tag in ("code", "tt", "kbd", "samp"):
             return _code(element)
@@ -287,6 +256,20 @@ class HtmlWriter:
         if not alt or source.startswith("data:"):
             return alt
         return f"![{alt}]({urljoin(self._url, source).replace(' ', '%20')})"
+
+
+def _entry(terms: Sequence[str], below: Sequence[str]) -> list[str]:
+    """The terms, and on the next line `: ` and their meaning, with a margin for the rest of it. A meaning that begins
+    with a list or code stays below the terms."""
+    term, first = ", ".join(terms), below[0] if below else ""
+    if not term or not first or len(term) > _LONGEST_TERM or "\n" in first or _BLOCK_START.match(first):
+        return [*terms, *below]
+    return [f"{term}\n: {first}", *map(_with_margin, below[1:])]
+
+
+def _with_margin(block: str) -> str:
+    """More than this would be code; headings and directives begin at the margin of the page."""
+    return block if block.startswith((" ", "#", ":::")) else _indented(block, "  ", "  ")
 
 
 def one_line(text: str) -> str:
@@ -344,7 +327,7 @@ def _source(element: Element) -> str:
             parts.append(child)
         elif child.tag == "br":
             parts.append("\n")
-        elif not _is_dropped(child):
+        elif not is_dropped(child):
             parts.append(_source(child))
             if child.tag in ("div", "p", "tr", "li") and not parts[-1].endswith("\n"):
                 parts.append("\n")
@@ -364,7 +347,7 @@ def _code(element: Element) -> str:
 
 def _plain(element: Element) -> str:
     parts = [
-        child if isinstance(child, str) else "" if _is_dropped(child) else _plain(child) for child in element.children
+        child if isinstance(child, str) else "" if is_dropped(child) else _plain(child) for child in element.children
     ]
     text = "".join(parts)
     return "" if element.tag == "a" and _PERMALINK.fullmatch(text) else text

@@ -26,13 +26,21 @@ _SENTENCE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _IN_BOLD = re.compile(
-    r"^[ \t>]*(?:[-*+][ \t]+)?(\*\*|__|``?)(?P<name>(?:(?!__)[^*`\n]){2,60})\1[ \t]*(?:\([^()\n]*\)[ \t]*)?"
-    r"(?:[:—–]|-[ \t])",
+    r"^[ \t>]*(?:[-*+][ \t]+)?(?P<mark>\*\*|__|)(?P<code>``?|)(?<=[*_`])(?P<name>(?:(?!__)[^*`\n]){2,60})"
+    r"(?P=code)(?P=mark)[ \t]*(?:\([^()\n]*\)[ \t]*)?(?:(?:\n[ \t]{0,3})?:|[—–]|-[ \t])",
     re.MULTILINE,
 )
 _ENTRY = re.compile(r"^[ \t]*(?P<name>[^\s.:;][^.:;\n]{1,50})\n(?:[ \t]+\S|[ \t]*:[ \t])", re.MULTILINE)
 _GLOSSARY = re.compile(r"\b(?:glossary|terminology|terms|definitions|vocabulary)\b", re.IGNORECASE)
 _BRACKETED = re.compile(r"(?<!\s)\s*\([^()]*\)\s*\Z")
+# "3.6 Here documents", "Chapter 1. The project", "A.2.1. lintian", "(5) EBUSY"; "2D plots" and "404 Not found" stay.
+_NUMBER = re.compile(
+    r"\s*(?:(?i:chapter|appendix|part|section|lesson|unit)\s+(?:\d{1,3}|[A-Z])(?:\.\d{1,3}){0,5}[.:)]?"
+    r"|\(?\d{1,2}(?:\.\d{1,3}){0,5}[.)]|(?:\d{1,2}|[A-Z])(?:\.\d{1,3}){1,5}\.?|\d{1,2}(?=\s+[A-Z]))"
+    r"(?:\s*[—–:-])?\s+(?=\S)"
+)
+_HOW_OR_WHEN = re.compile(r"\W*(?:how|when|why|where|whether|which)\b", re.IGNORECASE)
+_ASIDE = re.compile(r"\s[—–-]{1,3}\s")
 _POINTING = frozenset(
     """
     this that these those it they he she there here we you i what which who how when where why if because while although
@@ -55,6 +63,21 @@ def without_its_kind(name: str) -> str:
     return _ITS_KIND.sub("", name) or name
 
 
+def without_its_number(heading: str) -> str:
+    """The heading of a numbered section, without the number."""
+    return heading[found.end() :] if (found := _NUMBER.match(heading)) else heading
+
+
+def names_in(heading: str) -> tuple[str, ...]:
+    """What a heading may name: all of it, or one side of its dash (`asyncio — Asynchronous I/O`). "When and how to do
+    an upload" has no other content word, and does not say what an upload is."""
+    named = without_its_number(_BRACKETED.sub("", heading))
+    if _HOW_OR_WHEN.match(named):
+        return ()
+    sides = _ASIDE.split(named)
+    return (named, *sides) if len(sides) == 2 else (named,)
+
+
 def mark_of(name: str) -> int | None:
     """The id of a name that is explained; None for what is no name."""
     words = query_terms(without_its_kind(_BRACKETED.sub("", name)))
@@ -66,7 +89,7 @@ def mark_of(name: str) -> int | None:
 
 def explained_in(plain: str, raw: str, heading: str, above: str = "") -> frozenset[int]:
     """`heading`: of the section that the passage opens, empty if it opens none; `above`: its other headings."""
-    names = [heading] if heading else []
+    names = [*names_in(heading)] if heading else []
     names += [found["name"] for found in _SENTENCE.finditer(plain)]
     names += [found["name"] for found in _IN_BOLD.finditer(raw)]
     if _GLOSSARY.search(f"{heading} {above}"):

@@ -182,6 +182,12 @@ def term_ids(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=2048)
+def word_ids(text: str) -> frozenset[int]:
+    """Every word of the text, whole: BCrypt is bcrypt, of whose parts only the first spelling knows."""
+    return frozenset(ids[0] for ids in content_ids(text))
+
+
 def kinship(word: str, text: str) -> float:
     """How much of its beginning a word shares with the nearest word of the text, which is in lower case (discover,
     discovery): a share of the longer of the two, 0 if it is small."""
