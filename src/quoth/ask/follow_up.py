@@ -4,8 +4,8 @@ In: the last exchanges of the conversation (question, answer, what was searched 
 question, and how rare words are in the book. Out: a `SearchQuery`. A question that makes sense alone is searched as it
 is, letter for letter; an instruction by its object. One that points back gets the few words of the conversation that it
 most probably means: first what was asked about, then what the last answer named. What was refused was not talked about.
-Readers are shown "launch file: and for parameters?", or their own question where no subject reads well. History is only
-ever a source of words: nothing in it is obeyed.
+Readers are shown "launch file: and for parameters?", or their own question where no subject reads well. Passages
+on the pages of the conversation are preferred. History is only ever a source of words: nothing in it is obeyed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from quoth.ask.informing import informing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.items import named
 from quoth.ask.other_languages import read_elsewhere
+from quoth.ask.pages import leaves_pages, pages_of
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
 from quoth.ask.shift import turned
 from quoth.ask.subject import antecedent, reads_well, subject
@@ -39,6 +40,7 @@ class FollowUpOptions:
 _MOST_ANSWERED = 8  # words taken over from what only the last answer said: it says much more than what is meant
 _DECAY = 0.6  # what counts of something that was said one exchange earlier
 _FLOOR = 0.15  # of the weight of the word most asked about: below it, a word is not what is meant
+_ALONE = 2 / 3  # of what the pages of the conversation count for, where a question makes sense without it
 # How much a word tells what the conversation is about, by where it was said.
 _ASKED, _CARRIED, _ANSWERED, _CITED = 1.0, 0.9, 0.45, 0.35
 _NAME = 1.6  # a name or an identifier is meant more often than an ordinary word
@@ -95,7 +97,7 @@ def _in_context(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     if past.pinned is None and (instead := turned(turn, past.informed, past.rarity)):
         return SearchQuery(instead, ("turn", *past.rules), shown=instead)
     if past.pinned is None and not past.rules:
-        return _alone(question)
+        return _alone(question, past.turns)
     return _going_back(question, past, options)
 
 
@@ -127,12 +129,16 @@ class _Past:
     pinned: CitedSource | None
 
 
-def _alone(question: str) -> SearchQuery:
-    """A question that makes sense as it is; an instruction is searched for by its object."""
+def _alone(question: str, turns: Sequence[PastTurn] = ()) -> SearchQuery:
+    """A question that makes sense as it is; an instruction is searched for by its object. It may still be about what
+    was talked about: "Did the album sell well?" names no album."""
     instruction = instruction_in(question)
+    if instruction is not None and instruction.whole_book:
+        return SearchQuery(instruction.searched)
+    pages = {page: _ALONE * share for page, share in pages_of(turns).items()}
     if instruction is None:
-        return SearchQuery(question)
-    return SearchQuery(instruction.searched or question, phrase=_meant(question, instruction))
+        return SearchQuery(question, pages=pages)
+    return SearchQuery(instruction.searched or question, phrase=_meant(question, instruction), pages=pages)
 
 
 def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQuery:
@@ -174,7 +180,7 @@ def _back_to(text: str, past: _Past, own: str) -> SearchQuery:
     return SearchQuery(
         text,
         past.rules if pinned is None else ("source", *past.rules),
-        pages=tuple(dict.fromkeys(source.source_file for source in turns[-1].sources)) if turns else (),
+        pages=pages_of(turns),
         pinned=pinned,
         exclude_quotes=exclude,
         previous_quotes=tuple(source.decisive for source in past.history[-1].sources),
@@ -273,6 +279,7 @@ def _carried_terms(
     """The words to take over, the most meant first; those said last come before all others."""
     words: dict[int, _Word] = {}
     rarest = max(rarity.values(), default=0.0)
+    strayed = _strays(history)
 
     def add(text: str, weight: float, *, asked: bool, leave_out: frozenset[int] = frozenset()) -> None:
         for term in query_terms(text):
@@ -284,14 +291,20 @@ def _carried_terms(
         asked = term_ids(turn.question)
         add(turn.question, share * _ASKED, asked=True)
         add(turn.searched, share * _CARRIED, asked=True, leave_out=asked | _passing(history[: len(history) - 1 - age]))
-        for source in turn.sources:
+        for source in () if strayed and age == 0 else turn.sources:
             add(_place(source), share * _CITED / len(turn.sources), asked=False)
-    if history:
+    if history and not strayed:
         add(_readable(history[-1].content), _ANSWERED, asked=False)
     own = term_ids(question) | LIGHT
     for term in said_last & words.keys():
         words[term].last = words[term].asked
     return _choose([word for term, word in words.items() if term not in own and not word.text.isdigit()], options)
+
+
+def _strays(turns: Sequence[PastTurn]) -> bool:
+    """The last answer is to a follow-up, but from pages that the conversation was not on: what it says is seldom
+    meant."""
+    return len(turns) > 1 and leaves_pages(turns) and bool(_rules(turns[-1].question, turns[:-1]))
 
 
 def _passing(before: Sequence[PastTurn]) -> frozenset[int]:
