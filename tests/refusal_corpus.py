@@ -185,7 +185,7 @@ WHOLE = [
     "> The book doesn’t say.",
     "No. The book doesn’t say anything about this.",
     "Answer: not in the book.",
-    "I’m sorry, but the book content doesn’t appear to include pricing for the Pro edition. You may want to ask its vendor.",
+    "Sorry, but the book content doesn’t appear to include pricing for the Pro edition. You may ask its vendor.",
     "Nothing I was shown answers that.",
     "The answer is not in the passages.",
     "I wasn’t given any passage that says so.",

@@ -363,3 +363,17 @@ def test_without_a_history_every_question_makes_sense_alone(question: str) -> No
 def test_a_query_that_makes_sense_alone_stays_as_it_is_when_asked_again(question: str) -> None:
     once = rewrite(question, [DOMAIN])
     assert rewrite(once.text, [DOMAIN, PastTurn(question, searched=once.text)]).text == question
+
+
+def test_a_source_on_a_page_without_headings_is_not_called_by_its_file() -> None:
+    source = CitedSource(1, "c", "Story 0012", "Story 0012", "She rolled in paint.", source_file="tales/story-0012.md")
+    query = rewrite(
+        "What else is said in this section?", [PastTurn("Who was orange?", "Cotton. [1]", sources=(source,))]
+    )
+    assert query.pinned == source
+    assert not {"story", "0012"} & set(f"{query.text} {query.phrase} {query.shown}".lower().split())
+
+
+def test_what_one_stands_for_is_not_shown_as_a_subject() -> None:
+    history = [PastTurn("What is the pre-commit hook for?", "A check. [1]"), PastTurn("And the red one?", "Red. [1]")]
+    assert "one:" not in rewrite("Where is it stored?", history).shown

@@ -19,10 +19,12 @@ from quoth.ask.asked import asks_nothing
 from quoth.ask.informing import informing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.items import named
+from quoth.ask.ordinals import ordinals_in_english
 from quoth.ask.other_languages import read_elsewhere
 from quoth.ask.pages import leaves_pages, pages_of
 from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
 from quoth.ask.shift import turned
+from quoth.ask.stretches import stretches
 from quoth.ask.subject import antecedent, reads_well, subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
 from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
@@ -47,9 +49,6 @@ _NAME = 1.6  # a name or an identifier is meant more often than an ordinary word
 _ORDINARY = 0.6  # rarity where none was measured
 _LONGEST_ANSWER = 2_000  # characters of an answer that are looked through
 _FIGURE = re.compile(r"\d[\d.,:%-]*(?:st|nd|rd|th)?\Z")  # 1999, 3.3, 99th: said in passing more often than meant
-_TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w")
-_STOPS = re.compile(r"[.,;:?!]")
-_MOST_RUNS = 2  # stretches of what was asked about
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
@@ -82,13 +81,20 @@ def rewrite(
     history = [_by_object(turn, known) for turn in said]
     informed = _since_turn(informing(history, known, question), known)
     turns = _with_searches(informed, known, options)
-    if meant := named(question, [turn for turn in said if not turn.refused]):
+    pointing = _pointing(question)
+    if meant := named(pointing, [turn for turn in said if not turn.refused]):
         rules = ("named",) if meant.listed else _rules(meant.question, turns)
         query = _in_context(meant.question, _Past(history, informed, turns, known, rules, None), options)
         shown = query.shown if "turn" in query.rules else meant.question
         return replace(query, rules=tuple(dict.fromkeys(("named", *query.rules))), shown=shown)
-    past = _Past(history, informed, turns, known, _rules(question, turns), pointed_at(question, history))
-    return _in_context(question, past, options)
+    pinned = pointed_at(pointing, history)
+    question = question if pinned is None else pointing
+    return _in_context(question, _Past(history, informed, turns, known, _rules(question, turns), pinned), options)
+
+
+def _pointing(question: str) -> str:
+    """The question, with the ordinal of another language in English: that is what can be resolved."""
+    return ordinals_in_english(question) if read_elsewhere(question) else question
 
 
 def _in_context(question: str, past: _Past, options: FollowUpOptions) -> SearchQuery:
@@ -148,22 +154,27 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     elsewhere = read_elsewhere(question)
     if elsewhere and not elsewhere.native(past.rarity):
         own = elsewhere.own
-    meant = past.turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
+    meant = past.turns if pinned is None else [PastTurn(_place(pinned), pinned.quote)]
     said_last = term_ids(antecedent(question, past.informed) or _shown_before(past.informed))
     carried = _carried_terms(own, meant, past.rarity, options, said_last)
     joined = " ".join((own, *(word.text for word in carried))).strip()
     if not carried or len(joined) > options.longest:
         return _back_to(_alone(question).text, past, own)
-    asked = [word for word in carried if word.asked]
-    about, shown = _stretches(meant, asked), subject(meant, [word.text for word in asked])
+    asked = [word.text for word in carried if word.asked]
+    about, shown = stretches(_asked(meant), asked), subject(meant, asked)
     if pinned is not None:
-        about, shown = pinned.section, pinned.section if reads_well(pinned.section) else ""
+        about = _place(pinned).rsplit("\n", 1)[-1]
+        shown = about if reads_well(about) else ""
     return replace(
         _back_to(joined, past, own),
         carried=tuple(word.text for word in carried),
         phrase=_joined(about, own or question),
         shown=_joined(shown, question if elsewhere else own or question) if shown else question,
     )
+
+
+def _asked(turns: Sequence[PastTurn]) -> list[str]:
+    return [text for turn in reversed(turns) for text in (turn.question, turn.searched)]
 
 
 def _shown_before(turns: Sequence[PastTurn]) -> str:
@@ -196,7 +207,7 @@ def _meant(question: str, instruction: Instruction) -> str:
 
 def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     """The terms whose rarity `rewrite` will want; none for a question that makes sense alone."""
-    if asks_nothing(question) or (pointed_at(question, history) is None and not _rules(question, history)):
+    if asks_nothing(question) or (pointed_at(_pointing(question), history) is None and not _rules(question, history)):
         return []
     elsewhere = read_elsewhere(question)
     usual = elsewhere.usual if elsewhere else frozenset[int]()
@@ -349,40 +360,6 @@ def _place(source: CitedSource) -> str:
 
 def _slug(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum())
-
-
-# --- what is read with it in mind ------------------------------------------------------------------------------------
-
-
-def _stretches(history: Sequence[PastTurn], asked: Sequence[_Word]) -> str:
-    """What was asked about, as it was typed and with what was between: the one or two stretches that hold most."""
-    worth = {term: 1 / (1 + rank) for rank, word in enumerate(asked) for term in term_ids(word.text)}
-    said = [text for turn in reversed(history) for text in (turn.question, turn.searched)]
-    runs = [(run, term_ids(run)) for text in said for run in _runs(text, frozenset(worth))]
-    chosen: list[str] = []
-    while len(chosen) < _MOST_RUNS:
-        run, ids = max(runs, key=lambda one: sum(worth.get(term, 0.0) for term in one[1]), default=("", frozenset()))
-        if not any(term in worth for term in ids):
-            break
-        chosen.append(run)
-        worth = {term: value for term, value in worth.items() if term not in ids}
-    return ", ".join(chosen)
-
-
-def _runs(text: str, wanted: frozenset[int]) -> list[str]:
-    """Stretches of the text that begin and end with a wanted word and have only small words between them."""
-    runs: list[str] = []
-    begin = end = -1
-    for found in _TOKEN.finditer(text):
-        ids = term_ids(found[0])
-        if begin >= 0 and (_STOPS.search(text[end : found.start()]) or (ids and not ids & wanted)):
-            runs.append(text[begin:end])
-            begin = -1
-        if ids & wanted:
-            begin, end = (found.start() if begin < 0 else begin), found.end()
-    if begin >= 0:
-        runs.append(text[begin:end])
-    return runs
 
 
 def _joined(about: str, own: str) -> str:
