@@ -212,6 +212,8 @@ WHOLE = [
     "لم يرد ذكر ذلك في الكتاب.",
     "Boken säger ingenting om priset.",
     "Trong sách không có thông tin này.",
+    "The passages are of no help here.",
+    "Temo che il libro non lo spieghi.",
 ]
 
 PART = [

@@ -42,7 +42,7 @@ class FollowUpOptions:
 _MOST_ANSWERED = 8  # words taken over from what only the last answer said: it says much more than what is meant
 _DECAY = 0.6  # what counts of something that was said one exchange earlier
 _FLOOR = 0.15  # of the weight of the word most asked about: below it, a word is not what is meant
-_ALONE = 2 / 3  # of what the pages of the conversation count for, where a question makes sense without it
+_ALONE = 0.7  # of what the pages of the conversation count for, where a question makes sense without it
 # How much a word tells what the conversation is about, by where it was said.
 _ASKED, _CARRIED, _ANSWERED, _CITED = 1.0, 0.9, 0.45, 0.35
 _NAME = 1.6  # a name or an identifier is meant more often than an ordinary word

@@ -34,6 +34,8 @@ class _Language:
     def search(self, clause: str) -> bool:
         said = self._said.search(clause)
         head = clause[: said.start()] if said else clause
+        if said and not self.names_book(head):  # "Me temo que el libro no …": it is not the book that says *that*
+            head = clause
         return all(pattern.search(head) for pattern in self._patterns)
 
 

@@ -160,7 +160,7 @@ NOT_SAID = _AnyOf(
     rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:(?:is|are)\s+(?:insufficient|not\s+(?:enough|sufficient))|{_NOT}\s+suffice)\b",
     rf"\b{_PASSAGES}{_STILL}(?:give|provide|offer|contain|include|have|ha|name|quote|mention|list|show|state|make)s?"
     r"\s+no\b(?!\s+(?:longer|more|fewer|less)\b)",
-    rf"\b{_PASSAGES}{_STILL}stops?\s+short\s+of\b",
+    rf"\b{_PASSAGES}{_STILL}(?:stops?\s+short\s+of|(?:is|are)\s+of\s+no\s+(?:help|use)|do(?:es)?\s+not\s+help)\b",
     rf"\b{_PASSAGES}\b.*\b(?:remains?|stays?)\s+(?:unknown|unclear|open|unsaid|unanswered)\b",
     rf"\byou\s+will\s+(?:not|never)\s+find\b.*\bin\s+{_THE_BOOK}\b",
 )

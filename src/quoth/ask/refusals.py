@@ -152,7 +152,7 @@ _AFTER_A_FEW = frozenset(
     """
     the this these that those it your any based according from in within while although though given as after my our
     im laut aus diese dieser dieses ce cet cette ces dans selon d'après este en según nel nei questo o os nos
-    essa isso het de dit dat kitapta metinde answer bu por w boken trong nope esse
+    essa isso het de dit dat kitapta metinde answer bu por w boken trong nope esse me temo
     """.split()  # noqa: SIM905
 )
 _NOT_LATIN = re.compile(r"\A[\W\d]*[^\W\d_\u0000-\u024f]")  # words there tell little: one sentence is waited for
