@@ -125,6 +125,8 @@ def test_an_identifier_counts_once_and_not_for_each_of_its_parts() -> None:
         ("What else?", ["What is a nursery?"], None),
         ("Can it be interrupted?", ["How do I create a process?", "and in Docker?"], "process"),
         ("Where are they stored?", ["What is a nursery?"], ""),
+        ("How do I remove one?", ["Which is for scripts?", "And the packages themselves?"], "packages"),
+        ("How do I remove one?", ["What is a nursery?"], "nursery"),
     ],
 )
 def test_a_pronoun_means_the_thing_last_spoken_of_that_agrees_with_it(

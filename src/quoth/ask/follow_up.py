@@ -22,12 +22,12 @@ from quoth.ask.items import named
 from quoth.ask.ordinals import ordinals_in_english
 from quoth.ask.other_languages import read_elsewhere
 from quoth.ask.pages import leaves_pages, pages_of
-from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
+from quoth.ask.references import LIGHT, RELATIONAL, pointed_at, rules_of, without_pointing
 from quoth.ask.shift import turned
 from quoth.ask.stretches import stretches
 from quoth.ask.subject import antecedent, reads_well, subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
-from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
+from quoth.text.terms import ContentTerm, is_exact, names_something, query_terms, term_ids
 
 EXCHANGES = 5  # that inform a question
 MOST_TERMS = 12  # taken over from the conversation: more words add noise, not hits (docs/decisions/0014)
@@ -250,8 +250,19 @@ def readings(question: str, evidence: Evidence) -> list[Evidence]:
     if not evidence.carried:
         return [evidence, as_asked(evidence)] if evidence.phrase else [evidence]
     own = " ".join(word.text for word in query_terms(question) if word.id not in LIGHT)
+    if turns_to_unknown(question, evidence):
+        return [_about(evidence, own)]
     about = evidence.asked.removesuffix(question).rstrip(": ")
     return [evidence, as_asked(evidence), _about(evidence, own if own else about)]
+
+
+def turns_to_unknown(question: str, evidence: Evidence) -> bool:
+    """ "And in Airflow?" in a book that never names it: what fits the conversation does not answer that. German writes
+    every noun like a name."""
+    own = term_ids(question) - LIGHT - RELATIONAL
+    words = [term for term in evidence.terms if term.id in own]
+    names = (names_something(term.text) and not question.lstrip().startswith(term.text) for term in words)
+    return bool(words) and not any(term.in_book for term in words) and all(names) and not read_elsewhere(question)
 
 
 def _about(evidence: Evidence, text: str) -> Evidence:

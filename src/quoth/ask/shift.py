@@ -58,7 +58,7 @@ def turned(question: str, history: Sequence[PastTurn], rarity: Rarity) -> str:
 def _with_article(head: str, article: str, new: str) -> str:
     """The new thing with the article that it needs: how do I define a model → *a* foreign key, → enums."""
     if _ONE.search(head):
-        plain = new.endswith("s") or any(names_something(word) for word in new.split())
+        plain = article == "" and (new.endswith("s") or any(names_something(word) for word in new.split()))
         own = article if article in _INDEFINITE else "an" if new[:1] in "aeiou" else "a"
         return _ONE.sub("" if plain else f"{own} ", head) + new
     return f"{head}{new}" if not article or _DETERMINED.search(head) else f"{head}{article} {new}"

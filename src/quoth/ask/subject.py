@@ -60,7 +60,9 @@ _NO_TOPICS = term_ids(
 _AFTER_DOING = {"after", "before", "by", "when", "while", "without"}  # and something is done to what follows
 _ONES = re.compile(r"\bones?\Z", re.IGNORECASE)
 _BY_DEFAULT = {("by", "default"), ("in", "general"), ("for", "example"), ("in", "total"), ("in", "practice")}
-_PRONOUN = re.compile(r"\b(?:(?P<many>they|them|theirs?|themselves|these|those)|it|its|itself)\b", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:(?P<many>they|them|theirs?|themselves|these|those)|(?P<any>ones?)|it|its|itself)\b", re.IGNORECASE
+)
 # "And in Docker?" says where, and not what.
 _CIRCUMSTANCE = re.compile(
     r"\A\W*(?:(?:ok|and|but|or|what\s+about|how\s+about)\s+)*(?:in|on|with|without|under|from|via|using)\s",
@@ -90,9 +92,9 @@ def subject(turns: Sequence[PastTurn], words: Sequence[str]) -> str:
 
 
 def antecedent(question: str, turns: Sequence[PastTurn]) -> str | None:
-    """What the pronoun of a question most probably means: the thing last asked about that is one, or many, as it is.
-    Words of things that were talked about for longer weigh more, and are not meant any more. None without a pronoun,
-    empty if it agrees with no thing that was asked about."""
+    """What the pronoun of a question most probably means: the thing last asked about that is one, or many, as it is;
+    "one" may be one of many. Words of things that were talked about for longer weigh more, and are not meant any more.
+    None without a pronoun, empty if it agrees with no thing that was asked about."""
     pronoun = _PRONOUN.search(question)
     if pronoun is None:
         return None
@@ -102,7 +104,7 @@ def antecedent(question: str, turns: Sequence[PastTurn]) -> str | None:
             continue
         for thing in noun_phrases(turn.question):
             named = defines(turn.question) or not term_ids(thing) <= _NO_THINGS
-            if named and _is_many(thing) in (many, None):
+            if named and (pronoun["any"] or _is_many(thing) in (many, None)):
                 return thing
     return ""
 
