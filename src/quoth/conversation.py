@@ -221,6 +221,7 @@ class Conversations:
             view=view,
             phrase=query.phrase,
             pages=query.pages,
+            alone=not query.rules,
         )
         return replace(
             found,

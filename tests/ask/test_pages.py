@@ -70,3 +70,18 @@ async def test_of_passages_that_fit_alike_the_one_on_the_page_of_the_conversatio
     for name in ("first", "second"):
         found = await retriever.find("Did the album sell well?", book_id="book", pages={f"docs/{name}.md": 1.0})
         assert found.passages[0].chunk.id == name
+
+
+async def test_where_a_question_makes_sense_alone_the_pages_put_in_order_and_make_nothing_likelier() -> None:
+    embedder = FakeEmbedder()
+    texts = {"first": "The album sold well in May.", "second": "The album sold well in June.", "third": "It rains."}
+    retriever = Retriever(await an_index(embedder, texts, own_pages=True), embedder)
+
+    async def similarities(pages: dict[str, float], *, alone: bool = True) -> dict[str, float]:
+        found = await retriever.find("Did the album sell well?", book_id="book", pages=pages, alone=alone)
+        return {passage.chunk.id: passage.similarity for passage in found.passages}
+
+    plain, preferred = await similarities({}), await similarities({"docs/second.md": 1.0})
+    assert preferred == plain
+    assert list(preferred) != list(plain)
+    assert (await similarities({"docs/second.md": 1.0}, alone=False))["second"] > plain["second"]
