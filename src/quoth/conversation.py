@@ -221,6 +221,7 @@ class Conversations:
             view=view,
             phrase=query.phrase,
             pages=query.pages,
+            alone=not query.rules,
         )
         return replace(
             found,
@@ -283,7 +284,10 @@ class Conversations:
         readings = follow_up.readings(question.query, evidence)
         verdict = max((judging.judge(one, confidence) for one in readings), key=lambda one: one.confidence)
         own_rule = confidence.policy == "spec" or confidence.threshold is not None  # the operator's, which is obeyed
-        if verdict.outside and not own_rule and words_cannot_tell(question.query, evidence.terms):
+        open_to_a_model = words_cannot_tell(question.query, evidence.terms) or bool(
+            evidence.carried and follow_up.turns_to_unknown(question.query, evidence)
+        )
+        if verdict.outside and not own_rule and open_to_a_model:
             return replace(verdict, outside=False)
         return verdict
 

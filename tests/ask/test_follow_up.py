@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.ask.cited import past_turn
-from quoth.ask.follow_up import MOST_TERMS, FollowUpOptions, pinned_first, readings, rewrite, terms_for
+from quoth.ask.follow_up import (
+    MOST_TERMS,
+    FollowUpOptions,
+    pinned_first,
+    readings,
+    rewrite,
+    terms_for,
+    turns_to_unknown,
+)
 from quoth.domain import CitedSource, Evidence, Passage, PastTurn, QueryTerm, SearchQuery, Turn
 from quoth.text.terms import query_terms, term_ids
 from samples import chunk
@@ -296,6 +304,27 @@ def test_the_judge_may_read_the_evidence_without_the_words_that_only_helped_to_f
     assert readings("and for parameters?", alone) == [alone]
 
 
+@pytest.mark.parametrize(
+    ("question", "unknown"),
+    [
+        ("And in Airflow?", True),
+        ("What about Airflow?", True),
+        ("And the timers in Airflow?", False),  # the book may know one and call the other something else
+        ("And in timers?", False),
+        ("Airflow?", False),  # every sentence begins like a name
+        ("Und der Airflow?", False),  # and so do all nouns of another language
+    ],
+)
+def test_a_turn_to_something_that_the_book_never_names_is_not_answered_by_the_rest_of_the_conversation(
+    question: str, unknown: bool
+) -> None:
+    own = tuple(QueryTerm(word.text, word.id, 1.0, in_book=word.text == "timers") for word in query_terms(question))
+    launch = QueryTerm("launch", query_terms("launch")[0].id, 1.0, in_book=True)
+    evidence = Evidence(question, (), 0, (*own, launch), carried=("launch",), phrase=f"launch: {question}")
+    assert turns_to_unknown(question, evidence) is unknown
+    assert (len(readings(question, evidence)) == 1) is unknown
+
+
 # --- stored turns ----------------------------------------------------------------------------------------------------
 
 
@@ -363,3 +392,17 @@ def test_without_a_history_every_question_makes_sense_alone(question: str) -> No
 def test_a_query_that_makes_sense_alone_stays_as_it_is_when_asked_again(question: str) -> None:
     once = rewrite(question, [DOMAIN])
     assert rewrite(once.text, [DOMAIN, PastTurn(question, searched=once.text)]).text == question
+
+
+def test_a_source_on_a_page_without_headings_is_not_called_by_its_file() -> None:
+    source = CitedSource(1, "c", "Story 0012", "Story 0012", "She rolled in paint.", source_file="tales/story-0012.md")
+    query = rewrite(
+        "What else is said in this section?", [PastTurn("Who was orange?", "Cotton. [1]", sources=(source,))]
+    )
+    assert query.pinned == source
+    assert not {"story", "0012"} & set(f"{query.text} {query.phrase} {query.shown}".lower().split())
+
+
+def test_what_one_stands_for_is_not_shown_as_a_subject() -> None:
+    history = [PastTurn("What is the pre-commit hook for?", "A check. [1]"), PastTurn("And the red one?", "Red. [1]")]
+    assert "one:" not in rewrite("Where is it stored?", history).shown

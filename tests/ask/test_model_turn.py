@@ -360,3 +360,18 @@ async def test_beside_a_selection_the_model_sees_only_the_selection(asked: Asked
     assert "durability" not in json.dumps([message.content for message in messages]).lower()
     assert asked.model.offered[-1] == ()
     assert body["metadata"]["mode"] == "selected_text"
+
+
+async def test_a_turn_to_something_unknown_is_left_to_a_model(asked: Asked) -> None:
+    await asked.doors.ask(session_id=SESSION)
+    before = len(asked.model.shown)
+    await asked.doors.ask("And in Airflow?", session_id=SESSION)
+    assert len(asked.model.shown) == before + 1
+
+
+async def test_without_a_model_a_turn_to_something_unknown_is_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path) as doors:
+        await doors.ask(session_id=SESSION)
+        body = await doors.ask("And in Airflow?", session_id=SESSION)
+    assert not body["should_answer"]
+    assert body["metadata"]["missing_terms"] == ["Airflow"]

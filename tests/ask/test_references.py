@@ -33,6 +33,8 @@ BEFORE = [
         ("Is this thread safe?", "demonstrative"),
         ("And the other one?", "pro-form"),
         ("How do I record one?", "pro-form"),
+        ("How do I stop one halfway?", "pro-form"),
+        ("Is there a global one for all my projects?", "pro-form"),
         ("Which format is used?", "relational"),
         ("What options are there?", "relational"),
         ("Which one is faster?", "pro-form"),

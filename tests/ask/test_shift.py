@@ -17,6 +17,9 @@ from quoth.text.terms import term_ids
         ("What are the rules of ownership?", "How about slices?", "What are the rules of slices?"),
         ("How do I declare a struct?", "What about enums?", "How do I declare enums?"),
         ("What is a node?", "And a topic?", "What is a topic?"),
+        ("What is a bare repository?", "And a detached HEAD?", "What is a detached HEAD?"),
+        ("What is a task in Kivy?", "and a widget?", "What is a widget in Kivy?"),
+        ("Who is a friend of Madonna?", "and a rival?", "Who is a rival of Madonna?"),
         ("What is the purpose of a lockfile?", "and the manifest?", "What is the purpose of a manifest?"),
         (
             "What does the energy function return?",

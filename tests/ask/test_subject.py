@@ -40,6 +40,14 @@ from quoth.domain import CitedSource, PastTurn
         ("Which is faster?", []),
         ("What about Vagrant instead?", ["Vagrant"]),
         ("wht is a virtual dataset", ["virtual dataset"]),
+        ("Was she trained by Ada Lovelace?", ["Ada Lovelace"]),
+        ("How was he linked to Ada Lovelace?", ["Ada Lovelace"]),
+        ("Where was she born?", []),
+        ("What is Salt and Straw?", ["Salt and Straw"]),
+        ("Does that cancel its jobs?", ["jobs"]),
+        ("What happened after leaving the old project?", ["old project"]),
+        ("What comes after leaving orbit?", ["orbit"]),
+        ("How do I put my changes aside?", ["changes"]),
         ("Does it support Windows?", ["Windows"]),
         ("launch file parameters", ["launch file parameters"]),
         # A verb may be in it, and nothing around it shows where.
@@ -117,6 +125,8 @@ def test_an_identifier_counts_once_and_not_for_each_of_its_parts() -> None:
         ("What else?", ["What is a nursery?"], None),
         ("Can it be interrupted?", ["How do I create a process?", "and in Docker?"], "process"),
         ("Where are they stored?", ["What is a nursery?"], ""),
+        ("How do I remove one?", ["Which is for scripts?", "And the packages themselves?"], "packages"),
+        ("How do I remove one?", ["What is a nursery?"], "nursery"),
     ],
 )
 def test_a_pronoun_means_the_thing_last_spoken_of_that_agrees_with_it(

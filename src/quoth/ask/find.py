@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from quoth.ask.calibration import Calibration, Logistic, calibration_for
 from quoth.ask.fuse import (
@@ -51,7 +51,7 @@ INDEX_SECONDS = 10.0  # how long to wait for the index
 _DEPTH = 50  # entries of each rank list: enough for the second look after duplicates are gone
 _EXPLAINING = 12  # passages that may explain what is asked about
 _ATTEMPTS = 3  # in case the book is published between finding and reading
-_SAME_PAGE = 0.3  # added to the score of a passage on the page that the conversation is about
+_SAME_PAGE = 0.3  # added to the score of a passage on the one page that the whole conversation is on
 _HEADS = 10  # entries of each rank list that a trace shows
 _LONG_QUERY = 2_000  # characters: beyond that, counting its words is worth a thread
 
@@ -69,7 +69,12 @@ class PreparedQuery:
     words: list[ContentTerm]
     pairs: list[Pair]
     phrase: str = ""  # what the query means; empty: the query itself
-    pages: frozenset[str] = frozenset()  # source files that the conversation is about
+    pages: Mapping[str, float] = field(default_factory=dict)  # source file → how much the conversation is on it
+    alone: bool = False  # the question makes sense without the conversation
+
+    def preference(self, chunk: Chunk) -> float:
+        """What the page of a passage adds to its score."""
+        return _SAME_PAGE * self.pages.get(chunk.source_file, 0.0)
 
     @property
     def term_ids(self) -> list[int]:
@@ -140,17 +145,19 @@ class Retriever:
         limit: int = 5,
         threshold: float = 0.0,
         phrase: str = "",
-        pages: Collection[str] = (),
+        pages: Mapping[str, float] | None = None,
+        alone: bool = False,
         view: BookView | None = None,
         count: bool = False,
     ) -> Evidence:
         """Passages with a similarity below `threshold` are dropped, possibly all of them. `phrase` says what is meant
-        if `query` has words that only help to find it; a reader reads with the phrase in mind. `pages` are the source
-        files that the conversation is about. `view` is what the question has looked at so far. `count` asks for the
-        number of chunks that pass the filters."""
+        if `query` has words that only help to find it; a reader reads with the phrase in mind. `pages` says how much
+        the conversation is on which source file, from 0 to 1; if the question makes sense `alone`, they put passages
+        in order and say nothing about how well they fit. `view` is what the question has looked at so far.
+        `count` asks for the number of chunks that pass the filters."""
         wanted = _Wanted(query, filters, limit, threshold, count)
         with self._spans.retrieval(book_id, limit):
-            asked = replace(await self._prepare(query), phrase=phrase, pages=frozenset(pages))
+            asked = replace(await self._prepare(query), phrase=phrase, pages=pages or {}, alone=alone)
             return await self._find(wanted, asked, book_id, view or self._index.view(book_id))
 
     async def _find(self, wanted: _Wanted, asked: PreparedQuery, book_id: str, view: BookView) -> Evidence:
@@ -190,15 +197,16 @@ class Retriever:
         suited = suits(asked.phrase or asked.readable, asked.words, full, seen)
         near = sorted(paired, key=lambda one: -one.score - suited[one.key])[:compared]
         vectors = await view.dense_vectors([one.key for one in near])
-        ranked = _favoured(with_agreement(near, vector, vectors, scale), asked.pages, chunks, suited)
+        ranked = _favoured(with_agreement(near, vector, vectors, scale), asked, chunks, suited)
         terms = tuple(_query_term(word, rarity, full) for word in asked.words)
         return _Looked(ranked, scored, chunks, vectors, terms, hits.size, hits.total_found)
 
     async def _look_again(
         self, wanted: _Wanted, asked: PreparedQuery, opening: str, looked: _Looked, view: BookView
     ) -> _Looked:
-        """Search for the opening of the book. The weights of the question's own words are already known."""
-        again = replace(await self._prepare(opening), phrase=asked.phrase or asked.readable, pages=asked.pages)
+        """Search for the opening of the book, wherever the conversation is. The weights of the question's own words are
+        already known."""
+        again = replace(await self._prepare(opening), phrase=asked.phrase or asked.readable)
         vector = await self._embedder.embed_query(opening)
         return replace(await self._look(wanted, again, vector, view), terms=looked.terms)
 
@@ -210,7 +218,9 @@ class Retriever:
             readings = await read_best(self._reader, asked.phrase or asked.readable, ranked, chunks)
             if calibration is not None and calibration.order is not None and asks(asked.readable):
                 ranked = in_order(ranked, readings, calibration.order)
-        found = (_passage(one, chunks[one.key], calibration, readings.get(one.key)) for one in ranked[: wanted.limit])
+        found = (
+            _passage(one, chunks[one.key], calibration, readings.get(one.key), asked) for one in ranked[: wanted.limit]
+        )
         passages = tuple(passage for passage in found if passage.similarity >= wanted.threshold)
         vectors = looked.vectors
         return Evidence(
@@ -291,14 +301,13 @@ def _unique(scored: Sequence[Scored], chunks: Mapping[str, Chunk]) -> list[Score
 
 
 def _favoured(
-    ranked: Sequence[Scored], pages: frozenset[str], chunks: Mapping[str, Chunk], suited: Mapping[str, float]
+    ranked: Sequence[Scored], asked: PreparedQuery, chunks: Mapping[str, Chunk], suited: Mapping[str, float]
 ) -> list[Scored]:
-    """Best first, with a bonus for what suits the question and for the page of the conversation, which seldom changes
+    """Best first, with a bonus for what suits the question and for the pages of the conversation, which seldom change
     from one turn to the next."""
 
     def added(one: Scored) -> Scored:
-        same = _SAME_PAGE if chunks[one.key].source_file in pages else 0.0
-        return one._replace(score=one.score + same + suited[one.key])
+        return one._replace(score=one.score + asked.preference(chunks[one.key]) + suited[one.key])
 
     return sorted(map(added, ranked), key=lambda one: -one.score)
 
@@ -347,12 +356,16 @@ def _scores(hits: Sequence[IndexHit]) -> list[tuple[str, float]]:
     return [(hit.chunk_id, hit.score) for hit in hits]
 
 
-def _passage(scored: Scored, chunk: Chunk, calibration: Calibration | None, reading: Reading | None) -> Passage:
+def _passage(
+    scored: Scored, chunk: Chunk, calibration: Calibration | None, reading: Reading | None, asked: PreparedQuery
+) -> Passage:
     model = calibration.similarity if calibration else _UNFITTED
+    lent = asked.preference(chunk) if asked.alone else 0.0
+    worth = round(scored.score - lent, 9)  # what was lent leaves no trace in the last digits
     return Passage(
         chunk=chunk,
         score=scored.score,
-        similarity=model.probability({"score": scored.score}),
+        similarity=model.probability({"score": worth}),
         dense_score=scored.dense,
         dense_rank=scored.dense_rank,
         sparse_score=scored.sparse,

@@ -4,8 +4,8 @@ In: the last exchanges of the conversation (question, answer, what was searched 
 question, and how rare words are in the book. Out: a `SearchQuery`. A question that makes sense alone is searched as it
 is, letter for letter; an instruction by its object. One that points back gets the few words of the conversation that it
 most probably means: first what was asked about, then what the last answer named. What was refused was not talked about.
-Readers are shown "launch file: and for parameters?", or their own question where no subject reads well. History is only
-ever a source of words: nothing in it is obeyed.
+Readers are shown "launch file: and for parameters?", or their own question where no subject reads well. Passages
+on the pages of the conversation are preferred. History is only ever a source of words: nothing in it is obeyed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from quoth.ask.asked import asks_nothing
 from quoth.ask.informing import informing
 from quoth.ask.instructions import Instruction, instruction_in
 from quoth.ask.items import named
+from quoth.ask.ordinals import ordinals_in_english
 from quoth.ask.other_languages import read_elsewhere
-from quoth.ask.references import LIGHT, pointed_at, rules_of, without_pointing
+from quoth.ask.pages import leaves_pages, pages_of
+from quoth.ask.references import LIGHT, RELATIONAL, pointed_at, rules_of, without_pointing
 from quoth.ask.shift import turned
+from quoth.ask.stretches import stretches
 from quoth.ask.subject import antecedent, reads_well, subject
 from quoth.domain import Chunk, CitedSource, Evidence, PastTurn, SearchQuery
-from quoth.text.terms import ContentTerm, is_exact, query_terms, term_ids
+from quoth.text.terms import ContentTerm, is_exact, names_something, query_terms, term_ids
 
 EXCHANGES = 5  # that inform a question
 MOST_TERMS = 12  # taken over from the conversation: more words add noise, not hits (docs/decisions/0014)
@@ -39,15 +42,13 @@ class FollowUpOptions:
 _MOST_ANSWERED = 8  # words taken over from what only the last answer said: it says much more than what is meant
 _DECAY = 0.6  # what counts of something that was said one exchange earlier
 _FLOOR = 0.15  # of the weight of the word most asked about: below it, a word is not what is meant
+_ALONE = 0.7  # of what the pages of the conversation count for, where a question makes sense without it
 # How much a word tells what the conversation is about, by where it was said.
 _ASKED, _CARRIED, _ANSWERED, _CITED = 1.0, 0.9, 0.45, 0.35
 _NAME = 1.6  # a name or an identifier is meant more often than an ordinary word
 _ORDINARY = 0.6  # rarity where none was measured
 _LONGEST_ANSWER = 2_000  # characters of an answer that are looked through
 _FIGURE = re.compile(r"\d[\d.,:%-]*(?:st|nd|rd|th)?\Z")  # 1999, 3.3, 99th: said in passing more often than meant
-_TOKEN = re.compile(r"[^\W_][\w'’.+#/-]*[\w+#]|\w")
-_STOPS = re.compile(r"[.,;:?!]")
-_MOST_RUNS = 2  # stretches of what was asked about
 _MARKER = re.compile(r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
 
@@ -80,13 +81,20 @@ def rewrite(
     history = [_by_object(turn, known) for turn in said]
     informed = _since_turn(informing(history, known, question), known)
     turns = _with_searches(informed, known, options)
-    if meant := named(question, [turn for turn in said if not turn.refused]):
+    pointing = _pointing(question)
+    if meant := named(pointing, [turn for turn in said if not turn.refused]):
         rules = ("named",) if meant.listed else _rules(meant.question, turns)
         query = _in_context(meant.question, _Past(history, informed, turns, known, rules, None), options)
         shown = query.shown if "turn" in query.rules else meant.question
         return replace(query, rules=tuple(dict.fromkeys(("named", *query.rules))), shown=shown)
-    past = _Past(history, informed, turns, known, _rules(question, turns), pointed_at(question, history))
-    return _in_context(question, past, options)
+    pinned = pointed_at(pointing, history)
+    question = question if pinned is None else pointing
+    return _in_context(question, _Past(history, informed, turns, known, _rules(question, turns), pinned), options)
+
+
+def _pointing(question: str) -> str:
+    """The question, with the ordinal of another language in English: that is what can be resolved."""
+    return ordinals_in_english(question) if read_elsewhere(question) else question
 
 
 def _in_context(question: str, past: _Past, options: FollowUpOptions) -> SearchQuery:
@@ -95,7 +103,7 @@ def _in_context(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     if past.pinned is None and (instead := turned(turn, past.informed, past.rarity)):
         return SearchQuery(instead, ("turn", *past.rules), shown=instead)
     if past.pinned is None and not past.rules:
-        return _alone(question)
+        return _alone(question, past.turns)
     return _going_back(question, past, options)
 
 
@@ -127,12 +135,16 @@ class _Past:
     pinned: CitedSource | None
 
 
-def _alone(question: str) -> SearchQuery:
-    """A question that makes sense as it is; an instruction is searched for by its object."""
+def _alone(question: str, turns: Sequence[PastTurn] = ()) -> SearchQuery:
+    """A question that makes sense as it is; an instruction is searched for by its object. It may still be about what
+    was talked about: "Did the album sell well?" names no album."""
     instruction = instruction_in(question)
+    if instruction is not None and instruction.whole_book:
+        return SearchQuery(instruction.searched)
+    pages = {page: _ALONE * share for page, share in pages_of(turns).items()}
     if instruction is None:
-        return SearchQuery(question)
-    return SearchQuery(instruction.searched or question, phrase=_meant(question, instruction))
+        return SearchQuery(question, pages=pages)
+    return SearchQuery(instruction.searched or question, phrase=_meant(question, instruction), pages=pages)
 
 
 def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQuery:
@@ -142,22 +154,27 @@ def _going_back(question: str, past: _Past, options: FollowUpOptions) -> SearchQ
     elsewhere = read_elsewhere(question)
     if elsewhere and not elsewhere.native(past.rarity):
         own = elsewhere.own
-    meant = past.turns if pinned is None else [PastTurn(f"{pinned.title}\n{pinned.section}", pinned.quote)]
+    meant = past.turns if pinned is None else [PastTurn(_place(pinned), pinned.quote)]
     said_last = term_ids(antecedent(question, past.informed) or _shown_before(past.informed))
     carried = _carried_terms(own, meant, past.rarity, options, said_last)
     joined = " ".join((own, *(word.text for word in carried))).strip()
     if not carried or len(joined) > options.longest:
         return _back_to(_alone(question).text, past, own)
-    asked = [word for word in carried if word.asked]
-    about, shown = _stretches(meant, asked), subject(meant, [word.text for word in asked])
+    asked = [word.text for word in carried if word.asked]
+    about, shown = stretches(_asked(meant), asked), subject(meant, asked)
     if pinned is not None:
-        about, shown = pinned.section, pinned.section if reads_well(pinned.section) else ""
+        about = _place(pinned).rsplit("\n", 1)[-1]
+        shown = about if reads_well(about) else ""
     return replace(
         _back_to(joined, past, own),
         carried=tuple(word.text for word in carried),
         phrase=_joined(about, own or question),
         shown=_joined(shown, question if elsewhere else own or question) if shown else question,
     )
+
+
+def _asked(turns: Sequence[PastTurn]) -> list[str]:
+    return [text for turn in reversed(turns) for text in (turn.question, turn.searched)]
 
 
 def _shown_before(turns: Sequence[PastTurn]) -> str:
@@ -174,7 +191,7 @@ def _back_to(text: str, past: _Past, own: str) -> SearchQuery:
     return SearchQuery(
         text,
         past.rules if pinned is None else ("source", *past.rules),
-        pages=tuple(dict.fromkeys(source.source_file for source in turns[-1].sources)) if turns else (),
+        pages=pages_of(turns),
         pinned=pinned,
         exclude_quotes=exclude,
         previous_quotes=tuple(source.decisive for source in past.history[-1].sources),
@@ -190,7 +207,7 @@ def _meant(question: str, instruction: Instruction) -> str:
 
 def terms_for(question: str, history: Sequence[PastTurn]) -> list[int]:
     """The terms whose rarity `rewrite` will want; none for a question that makes sense alone."""
-    if asks_nothing(question) or (pointed_at(question, history) is None and not _rules(question, history)):
+    if asks_nothing(question) or (pointed_at(_pointing(question), history) is None and not _rules(question, history)):
         return []
     elsewhere = read_elsewhere(question)
     usual = elsewhere.usual if elsewhere else frozenset[int]()
@@ -233,8 +250,19 @@ def readings(question: str, evidence: Evidence) -> list[Evidence]:
     if not evidence.carried:
         return [evidence, as_asked(evidence)] if evidence.phrase else [evidence]
     own = " ".join(word.text for word in query_terms(question) if word.id not in LIGHT)
+    if turns_to_unknown(question, evidence):
+        return [_about(evidence, own)]
     about = evidence.asked.removesuffix(question).rstrip(": ")
     return [evidence, as_asked(evidence), _about(evidence, own if own else about)]
+
+
+def turns_to_unknown(question: str, evidence: Evidence) -> bool:
+    """ "And in Airflow?" in a book that never names it: what fits the conversation does not answer that. German writes
+    every noun like a name."""
+    own = term_ids(question) - LIGHT - RELATIONAL
+    words = [term for term in evidence.terms if term.id in own]
+    names = (names_something(term.text) and not question.lstrip().startswith(term.text) for term in words)
+    return bool(words) and not any(term.in_book for term in words) and all(names) and not read_elsewhere(question)
 
 
 def _about(evidence: Evidence, text: str) -> Evidence:
@@ -273,6 +301,7 @@ def _carried_terms(
     """The words to take over, the most meant first; those said last come before all others."""
     words: dict[int, _Word] = {}
     rarest = max(rarity.values(), default=0.0)
+    strayed = _strays(history)
 
     def add(text: str, weight: float, *, asked: bool, leave_out: frozenset[int] = frozenset()) -> None:
         for term in query_terms(text):
@@ -284,14 +313,20 @@ def _carried_terms(
         asked = term_ids(turn.question)
         add(turn.question, share * _ASKED, asked=True)
         add(turn.searched, share * _CARRIED, asked=True, leave_out=asked | _passing(history[: len(history) - 1 - age]))
-        for source in turn.sources:
+        for source in () if strayed and age == 0 else turn.sources:
             add(_place(source), share * _CITED / len(turn.sources), asked=False)
-    if history:
+    if history and not strayed:
         add(_readable(history[-1].content), _ANSWERED, asked=False)
     own = term_ids(question) | LIGHT
     for term in said_last & words.keys():
         words[term].last = words[term].asked
     return _choose([word for term, word in words.items() if term not in own and not word.text.isdigit()], options)
+
+
+def _strays(turns: Sequence[PastTurn]) -> bool:
+    """The last answer is to a follow-up, but from pages that the conversation was not on: what it says is seldom
+    meant."""
+    return len(turns) > 1 and leaves_pages(turns) and bool(_rules(turns[-1].question, turns[:-1]))
 
 
 def _passing(before: Sequence[PastTurn]) -> frozenset[int]:
@@ -336,40 +371,6 @@ def _place(source: CitedSource) -> str:
 
 def _slug(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum())
-
-
-# --- what is read with it in mind ------------------------------------------------------------------------------------
-
-
-def _stretches(history: Sequence[PastTurn], asked: Sequence[_Word]) -> str:
-    """What was asked about, as it was typed and with what was between: the one or two stretches that hold most."""
-    worth = {term: 1 / (1 + rank) for rank, word in enumerate(asked) for term in term_ids(word.text)}
-    said = [text for turn in reversed(history) for text in (turn.question, turn.searched)]
-    runs = [(run, term_ids(run)) for text in said for run in _runs(text, frozenset(worth))]
-    chosen: list[str] = []
-    while len(chosen) < _MOST_RUNS:
-        run, ids = max(runs, key=lambda one: sum(worth.get(term, 0.0) for term in one[1]), default=("", frozenset()))
-        if not any(term in worth for term in ids):
-            break
-        chosen.append(run)
-        worth = {term: value for term, value in worth.items() if term not in ids}
-    return ", ".join(chosen)
-
-
-def _runs(text: str, wanted: frozenset[int]) -> list[str]:
-    """Stretches of the text that begin and end with a wanted word and have only small words between them."""
-    runs: list[str] = []
-    begin = end = -1
-    for found in _TOKEN.finditer(text):
-        ids = term_ids(found[0])
-        if begin >= 0 and (_STOPS.search(text[end : found.start()]) or (ids and not ids & wanted)):
-            runs.append(text[begin:end])
-            begin = -1
-        if ids & wanted:
-            begin, end = (found.start() if begin < 0 else begin), found.end()
-    if begin >= 0:
-        runs.append(text[begin:end])
-    return runs
 
 
 def _joined(about: str, own: str) -> str:

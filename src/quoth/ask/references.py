@@ -84,9 +84,10 @@ _DEMONSTRATIVE = _any(
 )
 _PRO_FORM = _any(
     r"\b(?:the|that|this|which|what|other|another|same|\w+er|\w+est)\s+(?:\w+\s+)?ones?\b(?!\s+of\b)",
-    r"\bthe\s+(?:former|latter)\b",
-    # How do I record one?
-    r"\b(?!(?:each|every|any|no|number|step|chapter|part|version|level|phase)\b)[a-z]+\s+ones?\W*\Z",
+    r"\bthe\s+(?:former|latter)\b|\ban?\s+[\w-]+\s+one\b(?!\s+of\b)",
+    # How do I record one? How do I stop one halfway?
+    r"\b(?!(?:each|every|any|no|number|step|chapter|part|version|level|phase)\b)[a-z]+\s+ones?"
+    r"(?:\s+(?:again|first|halfway|instead|later|myself|\w+ly))?\W*\Z",
     r"\b(?:the|those|these)\s+(?:two|three|both)\b(?!\s+\w)",
     r"\bthe\s+others?\b(?!\s+\w)",
 )

@@ -62,7 +62,7 @@ _PASSAGES = (
 _STILL = (
     r"(?:\s+(?:(?:of|in|from)\s+(?:the|this|your)\s+\w+|that\s+(?:i|you|we|were|was|are"
     r"|is)\s+\w+(?:\s+\w+)?|i\s+(?:have|was\s+given|found)"
-    r"|you\s+\w+|provided|given|above|here|themselves|itself|alone|simply|just|also|unfortunately"
+    r"|you\s+\w+|(?:that\s+)?i\s+have\s+access\s+to|at\s+hand|shown|provided|given|above|here|themselves|itself|alone|simply|just|also|unfortunately"
     r"|actually|currently|however"
     r"|sadly|explicitly|specifically|directly|as\s+(?:given|provided)|do(?:es)?))*[\s,]+"
 )
@@ -75,7 +75,8 @@ _NOT = (
 _SAY = (
     r"(?:say|state|mention|cover|specify|discuss|address|explain|describe|tell|answer|indicate|talk"
     r"|touch|go\s+into|elaborate"
-    r"|reveal|clarify|document|detail|name|refer|make\s+(?:any\s+)?mention|disclose|define|compare|list|note|report)"
+    r"|reveal|clarify|document|detail|name|refer|make\s+(?:any\s+)?mention|disclose|define|compare|list|note|report"
+    r"|bring|get\s+into|deal\s+with)"
     r"(?:ed)?"
 )
 _HOLD = r"(?:contain|include|provide|give|hold|have|offer|supply|present|show|cite|quote|detail)(?:ed)?"
@@ -103,13 +104,18 @@ SPEAKER = _AnyOf(
     r"(?:\s+(?:able|been|to|yet|actually|currently|really|seem|reliably|fully|confidently))*\s+(?:\w+\s+){0,3}?"
     r"(?:know|answer|find|found|determine|tell|say|see|locate|provide|give|help|offer|confirm|comment"
     r"|information|mention|details?|"
-    r"have|anything|enough|explain|sure|certain|aware|infer|conclude|derive|identify|access"
+    r"have|anything|explain|sure|certain|aware|infer|conclude|derive|identify|access"
     r"|work\s+(?:that|this|it)\s+out|nothing)\b(?!\s+that\s+an?\b)",
     r"\bi'm\s+(?:unable|not\s+able|afraid\s+(?:i|the|that|this|there)|not\s+(?:sure|certain|aware))\b",
     r"\b(?:i'm|i\s+am)\s+(?:sorry|afraid),?\s+(?:but\s+)?(?:i|that|this|it|the|there|no)\b.*\b(?:not"
     r"|no|n't|cannot|unable)\b",
     r"\b(?:am|is|was|are)\s+not\s+able\s+to\s+(?:find|answer|determine|locate)\b",
-    r"\b(?:i|we)\b.*\b(?:came|come)\s+up\s+(?:empty|with\s+nothing)\b",
+    r"\b(?:i|we)\b.*\b(?:came|come)\s+(?:up\s+(?:empty|with\s+nothing)|across\s+nothing)\b",
+    r"\A\W*(?:sorry\W+)?can(?:not|\s+not)\s+help\b",
+    r"\bnot\s+something\s+(?:that\s+)?(?:i|we)\s+can\s+(?:answer|say|tell|find|confirm|determine)\b",
+    r"\bnothing\s+(?:that\s+)?i\s+(?:was|am|have|had|can|could)\b",
+    r"\b(?:i\s+am|i'm)\s+not\s+(?:finding|seeing)\b|\bi\s+lack\s+(?:the\s+|any\s+)?(?:information|details?|context)\b",
+    r"\bno\s+(?:\w+\s+)?(?:answer|conclusion)\s+can\s+be\s+(?:drawn|given|found)\b",
     r"\bwe\s+are\s+(?:not|never)\s+told\b",
     r"\A\W*unable\s+to\s+(?:find|answer|determine|locate|tell|say)\b",
     r"\bit\s+is\s+not\s+possible\s+(?:for\s+me\s+)?to\s+(?:answer|say|tell|determine)\b",
@@ -128,7 +134,7 @@ NOT_SAID = _AnyOf(
     rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:makes?|contains?|gives?|provides?|offers?|ha(?:s|ve)"
     rf"|includes?|holds?)\s+(?:no|not\s+any)\s+"
     rf"(?:\w+\s+)?{_INFORMATION}{_ABOUT}",
-    rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:(?:is|are|remains?)\s+silent\b|lacks?\s+(?:\w+\s+)*{_INFORMATION})",
+    rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:(?:is|are|remains?|stays?|keeps?)\s+silent\b|lacks?\s+(?:\w+\s+)*{_INFORMATION})",
     rf"\b(?:none|neither|not\s+one)\s+of\s+{_THE_BOOK}\b",
     rf"\b(?:none|neither|not\s+one)\s+of\s+{_THE_TEXT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})s?\b",
     rf"\b(?:no|neither)\s+{_BOOK}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})(?:e?s)?\b",
@@ -142,6 +148,8 @@ NOT_SAID = _AnyOf(
     rf"(?:\s+anywhere)?(?:\s+(?:in|by|within|from|of))?\s+{_THE_BOOK}\b",
     rf"(?:\bnot|n't)\s+(?:\w+\s+)?(?:something|anything|a\s+(?:topic|subject|question))\s+(?:that\s+)?{_THE_BOOK}\b",
     rf"\b(?:outside|beyond)\s+(?:of\s+)?what\s+{_THE_BOOK}\b",
+    rf"\b(?:falls?|lies?|goes|is)\s+outside\s+(?:of\s+)?(?:{_THE_BOOK}|{_THE_TEXT})\W*\Z",
+    rf"\bnot\s+(?:answered|mentioned|covered|explained|addressed)\s+(?:by\s+)?(?:anything|anywhere)\s+in\s+{_THE_TEXT}\b",
     rf"\b(?:outside|beyond)\s+(?:of\s+)?(?:the\s+)?(?:scope|coverage|contents?"
     rf"|subject)\s+of\s+(?:{_THE_BOOK}|{_THE_TEXT}|what)\b",
     rf"\b(?:unclear|not\s+clear|not\s+possible|impossible|not\s+evident|not\s+known)\b.*\b(?:from|in"
@@ -152,7 +160,7 @@ NOT_SAID = _AnyOf(
     rf"\b(?:{_THE_BOOK}|{_THE_TEXT}){_STILL}(?:(?:is|are)\s+(?:insufficient|not\s+(?:enough|sufficient))|{_NOT}\s+suffice)\b",
     rf"\b{_PASSAGES}{_STILL}(?:give|provide|offer|contain|include|have|ha|name|quote|mention|list|show|state|make)s?"
     r"\s+no\b(?!\s+(?:longer|more|fewer|less)\b)",
-    rf"\b{_PASSAGES}{_STILL}stops?\s+short\s+of\b",
+    rf"\b{_PASSAGES}{_STILL}(?:stops?\s+short\s+of|(?:is|are)\s+of\s+no\s+(?:help|use)|do(?:es)?\s+not\s+help)\b",
     rf"\b{_PASSAGES}\b.*\b(?:remains?|stays?)\s+(?:unknown|unclear|open|unsaid|unanswered)\b",
     rf"\byou\s+will\s+(?:not|never)\s+find\b.*\bin\s+{_THE_BOOK}\b",
 )
@@ -166,12 +174,27 @@ NOTHING_THERE = _AnyOf(
     r"\b(?:not\s+enough|insufficient|too\s+little)\s+(?:information|context|details?|evidence)\s+(?:to"
     r"|in|for|is|was)\b",
 )
-OF_THE_BOOK = _AnyOf(rf"\A\W*(?:\w+\s+)?(?:{_THE_BOOK}|{_THE_TEXT})\b")
-THEY_DO_NOT = _AnyOf(rf"\A\W*(?:but\s+|however,?\s+)?(?:they|it|none)\s+{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})\b")
+OF_THE_BOOK = _AnyOf(
+    rf"\A\W*(?:\w+\s+)?(?:{_THE_BOOK}|{_THE_TEXT})\b",
+    rf"\A\W*(?:i|we)\s+(?:\w+\s+)+?{_BOOK}\b",
+)
+# Right after a clause about the book, "they" is what is read, and "there" is in it.
+THEY_DO_NOT = _AnyOf(
+    rf"\A\W*(?:but\s+|however,?\s+)?(?:they|it|none)\s+{_NOT}\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})\b",
+    rf"\bnone\s+of\s+(?:them|these|those)\s+(?:\w+ly\s+)?(?:{_SAY}|{_HOLD})(?:e?s)?\b",
+    r"\bnot\s+(?:something|anything)\s+(?:that\s+)?(?:they|it)\s+(?:\w+\s+){0,2}\w+\W*\Z",
+    r"\b(?:is|are)\s+(?:not\s+(?:in|among|part\s+of)\s+(?:there|here|it|them)|nowhere\s+to\s+be\s+found)\W*\Z",
+)
+# Only of a sentence that cites nothing: with a source, the same words tell what the book says.
+UNCITED = _AnyOf(
+    r"\A\W*(?:but\s+|and\s+|however,?\s+)?(?:whether|how|what|why|when|where|which|who|if)\b.*\b(?:is|are)\s+not\s+(?:\w+ly\s+)?"
+    r"(?:covered|described|explained|specified|documented|detailed|said|given|stated|mentioned|clear)\W*\Z",
+    r"\bno\s+way\s+(?:for\s+me\s+)?(?:to|of)\s+(?:know|tell|say|answer|determin)\w*\W*\Z",
+)
 IN_SOMETHING = _AnyOf(r"\b(?:in|on|from|within|for)\s+(?:the|this|that|its|your|an?)\s+((?:[\w'-]+\s+){0,2}[\w'-]+)")
 NAMED_BOOK = _AnyOf(rf"\b(?:{_BOOK}|{_PLAIN}|information|material|question)\b")
 BARE = _AnyOf(
-    r"\A\W*(?:n/?a|unknown|not\s+(?:found|mentioned|covered|stated|specified|available"
+    r"\A\W*(?:n/?a|unknown|nothing\s+(?:about|on)\s+(?:that|this|it)(?:,?\s+sorry)?|not\s+(?:found|mentioned|covered|stated|specified|available"
     r"|known)(?:\s+in\s+[\w\s]+)?|no\s+answer|not\s+in\s+[\w\s]+"
     r"|sorry,?\s+no|i\s+(?:really\s+)?(?:don't|do\s+not)\s+know(?:\s+that|\s+this)?|no\s+idea"
     r"|(?!.*\b(?:if|when|unless|because|so|says?\s+that)\b)[^,]*\b(?:is|are|was|were)\s+not\s+(?:\w+ly\s+)?"
@@ -197,8 +220,10 @@ _GERMAN = _AnyOf(
     rf"|aus|im)\s+\w+)?\s+"
     r"(?:enth(?:ält|alten)|nenn(?:t|en)|erwähn(?:t|en)|sag(?:t|en)|behandel(?:t|n)|gib(?:t)|geben"
     r"|beschreib(?:t|en)|geh(?:t|en)|mach(?:t|en)"
-    r"|liefer(?:t|n)|biet(?:et|en)|beantworte(?:t|n)|erklär(?:t|en)|steh(?:t|en)|find(?:et|en)|wird"
-    r"|werden|ist|sind)\b(?!.*\bdass\b)[^,]*\b(?:kein\w*|nicht|nichts)\b",
+    r"|liefer(?:t|n)|biet(?:et|en)|beantworte(?:t|n)|erklär(?:t|en)|steh(?:t|en)|find(?:et|en))"
+    r"\b(?!.*\bdass\b)[^,]*\b(?:kein\w*|nicht|nichts)\b",
+    r"\b(?:wie|ob|was|wann|warum|wo|wer|welche\w*)\b.*\b(?:steht|ist|wird)\s+(?:dort|hier|da|darin)\s+nicht"
+    r"(?:\s+(?:beschrieben|erklärt|erwähnt|gesagt))?\W*\Z",
     rf"\b(?:kein\w*|nicht|nichts)\b[^,]*\b(?:im|in|aus)\s+(?:dem|den|diesem|diesen|der"
     rf"|dieser)?\s*(?:\w+\s+)?{_GERMAN_BOOK}\b"
     r"(?=.*\b(?:erwähnt|behandelt|beschrieben|genannt|hervor|enthalten|steht|stehen|gefunden"
@@ -255,6 +280,7 @@ _URDU = _AnyOf(
     rf"{_URDU_BOOK}.*نہیں\s+(?:بتایا|کہا|لکھا|دیا|ملتا|ملتی)",
     r"(?:معلومات|جواب|تفصیل).*(?:موجود|دستیاب|ملی|ملا|مل\s+سک\w*)\s*نہیں",
     r"(?:معلومات|جواب|تفصیل).*نہیں\s+(?:ہے|ہیں|ملی|ملا|ملیں|مل|دے|ڈھونڈ)",
+    rf"{_URDU_BOOK}.*خاموش\s+(?:ہے|ہیں)",
     r"(?:مجھے|میں|میرے\s+پاس).*(?:معلومات|جواب|علم|معلوم|پتہ|نہیں\s+مل).*نہیں|(?:مجھے|میرے\s+پاس"
     r"|میں).*نہیں.*(?:معلومات|جواب|سکتا|سکتی|ملا|ملی|معلوم)",
 )
@@ -265,7 +291,7 @@ _CHINESE_BOOK = (
 _CHINESE_NOT = r"(?:没有|沒有|并未|並未|未曾|未|不|并没|並沒|无|無|没|沒)"
 _CHINESE_SAY = (
     r"(?:提到|提及|说明|說明|包含|涉及|介绍|介紹|给出|給出|讨论|討論|回答|描述|解释|解釋|关于|關於"
-    r"|找到|记载|記載|提供|说|說|相关|相關|写|寫|涵盖|涵蓋|指出|任何|具体|具體)"
+    r"|找到|记载|記載|提供|说|說|相关|相關|写|寫|涵盖|涵蓋|指出|任何|具体|具體|提)"
 )
 _CHINESE = _AnyOf(
     rf"{_CHINESE_BOOK}[^,，。;；]{{0,8}}?{_CHINESE_NOT}(?:有|明确|明確|具体|具體|直接|详细|詳細)?{_CHINESE_SAY}",
@@ -284,6 +310,9 @@ POLITE = _AnyOf(
     r"|i\s+apologi[sz]e|apologies|unfortunately|thank\s+you|thanks)"
     r"(?:\s+(?:for|about)\s+[^.]*|\s+but)?\W*\Z",
     r"\A\W*i\s+wish\s+i\s+could\b",
+    r"\A\W*(?:i|we)\s+(?:have\s+)?(?:gone|looked|searched|read|checked|been)\s+(?:all\s+)?(?:through|in|over)\b[^,]*\Z",
+    r"\A\W*i\s+(?:would|could)\s+(?:only|just)\s+be\s+guessing\b",
+    r"\A\W*(?:no|well|hmm+|ok(?:ay)?|so|no\s+luck|(?:that(?:'s|\s+is)\s+)?(?:an?\s+)?(?:great|good|interesting)\s+question)\W*\Z",
     r"\b(?:let\s+me\s+know|feel\s+free|hope\s+(?:this|that)\s+helps|please\s+(?:let|provide|ask|try"
     r"|consult|check|see|refer|rephrase|share)"
     r"|would\s+you\s+like|happy\s+to\s+help|glad\s+to\s+help|try\s+(?:rephrasing|asking|another"
@@ -307,5 +336,5 @@ POLITE = _AnyOf(
 
 NOUNS = _AnyOf(
     rf"\b(?:{_BOOK}|{_PLAIN}|{_GERMAN_BOOK}|{_FRENCH_BOOK}|{_SPANISH_BOOK}|information|question|frage|answer|ai)\b",
-    r"\b(?:provided|given|retrieved|selected|not|isn't|unclear|absent|missing|outside|beyond)\b",
+    r"\b(?:provided|given|retrieved|selected|what\s+i\s+(?:was|have)|not|niet|nicht|isn't|unclear|absent|missing|outside|beyond)\b",
 )

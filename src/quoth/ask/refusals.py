@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from quoth.ask import refusal_patterns as patterns
 from quoth.ask.refusal_languages import APOLOGIES, LANGUAGES
@@ -20,6 +20,13 @@ from quoth.text.markers import code_spans, markers, without_markers
 from quoth.text.sentences import sentences
 
 _Clause = Literal["refuses", "polite", "answers"]
+
+
+class _Unit(NamedTuple):
+    """A sentence, without what is not its speaker's words."""
+
+    text: str
+    cited: bool = False  # it names its source, or shows code
 
 
 _CLAUSES = re.compile(
@@ -42,6 +49,7 @@ _CONTRACTED = (
     (re.compile(r"(?<=[a-z])'s (?=not\b|never\b)", re.IGNORECASE), " is "),
 )
 _APOLOGY = re.compile(APOLOGIES, re.IGNORECASE)
+_LABEL = re.compile(r"\A(?:answer|response|antwort|réponse|respuesta|risposta)\s*:\s*", re.IGNORECASE)
 _SHORT = 3  # words; a clause this short answers nothing
 _LONGEST = 600  # characters of a sentence that are checked: refusals are short
 
@@ -59,11 +67,12 @@ def refuses(sentence: str) -> bool:
     return refusal_in(sentence) == "whole"
 
 
-def _units(text: str) -> list[str]:
+def _units(text: str) -> list[_Unit]:
     found = [unit for unit in sentences(text) if unit.kind not in ("heading", "header")]
-    ends = [text[unit.start : unit.end] for unit in found if unit.kind != "code"]
-    code = ["code: `x`"] if any(unit.kind == "code" for unit in found) else []  # code is an answer
-    return [plain for plain in map(_plain, ends) if any(char.isalnum() for char in plain)] + code
+    said = [text[unit.start : unit.end] for unit in found if unit.kind != "code"]
+    units = [_Unit(_plain(one), bool(markers(one) or list(code_spans(one)))) for one in said]
+    code = [_Unit("code: `x`", cited=True)] if any(unit.kind == "code" for unit in found) else []  # code is an answer
+    return [unit for unit in units if any(char.isalnum() for char in unit.text)] + code
 
 
 def _plain(sentence: str) -> str:
@@ -74,15 +83,15 @@ def _plain(sentence: str) -> str:
     text = _MARKUP.sub("", _QUOTED.sub("it", text).translate(_APOSTROPHES))
     for contracted, written in _CONTRACTED:
         text = contracted.sub(written, text)
-    return " ".join(text.split())[:_LONGEST]
+    return _LABEL.sub("", " ".join(text.split())[:_LONGEST])
 
 
 @lru_cache(maxsize=1024)
-def _kinds(units: tuple[str, ...], known: tuple[str, ...]) -> frozenset[_Clause]:
+def _kinds(units: tuple[_Unit, ...], known: tuple[str, ...]) -> frozenset[_Clause]:
     """What the clauses do, read in order: "They do not explain it" refuses after a clause about the passages."""
     kinds: set[_Clause] = set()
     of_the_book = False
-    for unit in units:
+    for unit, cited in units:
         if any(one and _plain(one).rstrip(".").lower() in unit.lower() for one in known):
             kinds.add("refuses")
             continue
@@ -91,13 +100,11 @@ def _kinds(units: tuple[str, ...], known: tuple[str, ...]) -> frozenset[_Clause]
             continue
         found: list[tuple[_Clause, str]] = []
         for clause in _clauses(unit):
-            found.append((_kind(clause, of_the_book=of_the_book), clause))
             of_the_book = of_the_book or bool(patterns.OF_THE_BOOK.search(clause))
+            found.append((_kind(clause, of_the_book=of_the_book, cited=cited), clause))
         refused = any(kind == "refuses" for kind, _ in found)
-        # "So, I cannot answer": a few words next to a refusal do not answer.
-        kinds |= {
-            kind for kind, clause in found if not (refused and kind == "answers" and len(clause.split()) <= _SHORT)
-        }
+        # "So, I cannot answer": a few words next to a refusal do not answer. "Use `git stash`, but …" does.
+        kinds |= {kind for kind, clause in found if not (refused and kind == "answers" and _is_few_words(clause))}
     return frozenset(kinds)
 
 
@@ -108,8 +115,15 @@ def _clauses(sentence: str) -> list[str]:
     return [clause for clause in clauses if any(char.isalnum() for char in clause)]
 
 
-def _kind(clause: str, *, of_the_book: bool) -> _Clause:
+def _is_few_words(clause: str) -> bool:
+    words = clause.split()
+    return len(words) <= _SHORT and "code" not in words
+
+
+def _kind(clause: str, *, of_the_book: bool, cited: bool) -> _Clause:
     if _refuses(clause) or (of_the_book and patterns.THEY_DO_NOT.search(clause)):
+        return "refuses"
+    if not cited and patterns.UNCITED.search(clause):
         return "refuses"
     return "polite" if patterns.POLITE.search(clause) or _APOLOGY.search(clause) else "answers"
 
@@ -128,17 +142,17 @@ def _refuses(clause: str) -> bool:
 _ENDED = re.compile(r"[.!?…؟]\s|[。！？۔।]|\n")
 _AT_ONCE = frozenset(
     """
-    i i'm we hmm sorry unfortunately apologies regrettably none neither nothing nowhere no not there unable unknown n/a
-    leider entschuldigung ich der die das wir keine dazu darüber davon es le les désolé désolée malheureusement je nous
-    aucun aucune il el la los las lo eso lamentablemente desafortunadamente mi non purtroppo desculpe infelizmente não
-    helaas üzgünüm maalesef
+    i i'm we hmm sorry unfortunately sadly apologies regrettably none neither nothing nowhere no not there unable
+    unknown n/a leider entschuldigung ich der die das wir keine dazu darüber davon hierzu tut es le les désolé désolée
+    malheureusement je nous aucun aucune il el la los las lo eso lamentablemente desafortunadamente mi non purtroppo
+    desculpe infelizmente não helaas üzgünüm maalesef niestety bohužel tyvärr desværre beklager valitettavasti rất maaf
     """.split()  # noqa: SIM905 - as a list of quoted words it would be harder to read
 )
 _AFTER_A_FEW = frozenset(
     """
     the this these that those it your any based according from in within while although though given as after my our
     im laut aus diese dieser dieses ce cet cette ces dans selon d'après este en según nel nei questo o os nos
-    essa isso het de dit dat kitapta metinde
+    essa isso het de dit dat kitapta metinde answer bu por w boken trong nope esse me temo
     """.split()  # noqa: SIM905
 )
 _NOT_LATIN = re.compile(r"\A[\W\d]*[^\W\d_\u0000-\u024f]")  # words there tell little: one sentence is waited for

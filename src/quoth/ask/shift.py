@@ -20,6 +20,7 @@ _OPENING = r"\A\W*(?:(?:ok|okay|thanks|thank\s+you|great|so|yes|no|right|and|but
 _TURN = re.compile(rf"{_OPENING}(?:what|how)\s+about\s+(.+?)(?:\s+instead)?\W*\Z|\A\W*and\s+(.+?)\W*\Z", re.IGNORECASE)
 _ARTICLE = re.compile(r"\A(an?|the)\s+", re.IGNORECASE)
 _ONE = re.compile(r"\ban?\s+\Z", re.IGNORECASE)
+_INDEFINITE = frozenset({"a", "an"})
 _DETERMINED = re.compile(r"\b(?:an?|the|my|your|our|their|its|this|that|these|those|each|any)\s+\Z", re.IGNORECASE)
 _PREPOSITION = re.compile(
     r"(in|on|at|by|for|from|with|without|under|to|as|using|via|behind|inside|outside|through|over|during|after|before)"
@@ -47,7 +48,7 @@ def turned(question: str, history: Sequence[PastTurn], rarity: Rarity) -> str:
         return ""
     if not term_ids(new) - term_ids(before) - (_COMMONPLACE if article in ("", "the") else frozenset()):
         return ""  # nothing new: it goes on about the same
-    start, end = _led_by(preposition, before) if preposition else _place(new, before, rarity)
+    start, end = _led_by(preposition, before) if preposition else _place(article, new, before, rarity)
     if start == end:
         return ""
     new = _ONES.sub(before[start:end].split()[-1], new)  # the odom frame → the map one → the map frame
@@ -57,8 +58,8 @@ def turned(question: str, history: Sequence[PastTurn], rarity: Rarity) -> str:
 def _with_article(head: str, article: str, new: str) -> str:
     """The new thing with the article that it needs: how do I define a model → *a* foreign key, → enums."""
     if _ONE.search(head):
-        plain = new.endswith("s") or any(names_something(word) for word in new.split())
-        own = article if article in ("a", "an") else "an" if new[:1] in "aeiou" else "a"
+        plain = article == "" and (new.endswith("s") or any(names_something(word) for word in new.split()))
+        own = article if article in _INDEFINITE else "an" if new[:1] in "aeiou" else "a"
         return _ONE.sub("" if plain else f"{own} ", head) + new
     return f"{head}{new}" if not article or _DETERMINED.search(head) else f"{head}{article} {new}"
 
@@ -97,12 +98,17 @@ def _led_by(preposition: str, before: str) -> tuple[int, int]:
     return _NOWHERE
 
 
-def _place(new: str, before: str, rarity: Rarity) -> tuple[int, int]:
+def _place(article: str, new: str, before: str, rarity: Rarity) -> tuple[int, int]:
     """The words that the new thing replaces."""
     places = _places(before)
     sharing = [(a, b) for a, b in places if term_ids(before[a:b]) & term_ids(new)]
     if sharing:
         return sharing[-1]  # the energy function → the mass function
+    indefinite = [(a, b) for a, b in places if _ONE.search(before[:a])]
+    if article in _INDEFINITE and len(indefinite) == 1:
+        start, end = indefinite[0]  # what is a task in Kivy → what is a schedule in Kivy
+        of = _OF.search(before, start, end)
+        return start, of.start() - 1 if of else end
     named = [(a, b) for a, b in places if _is_name(before[a:b], rarity)]
     if _is_name(new, {}):
         return _behind_of(*named[-1], before, name=True) if named else _NOWHERE

@@ -18,7 +18,7 @@ from quoth.text.terms import names_something, query_terms, term_ids
 _LONGEST = 6  # words of a phrase
 _TOKEN = re.compile(r"(?:(?<![\w-])--?)?[^\W_][\w'’.+#/-]*[\w+#]|\w|[.,;:!]|(?<!\s)\?")
 _DETERMINERS = {"a", "an", "the", "my", "your", "our", "their", "its", "this", "that", "these", "those", "each", "any"}
-_ACTORS = {"i", "you", "we", "they", "it", "one", "to", "please", "let"}  # a verb follows
+_ACTORS = {"i", "you", "he", "she", "we", "they", "it", "one", "to", "please", "let"}  # a verb follows
 _AUXILIARIES = {"do", "does", "did", "can", "could", "should", "would", "will", "must", "may", "might"}  # subject, verb
 _ASKING = {"what", "which", "who", "where", "when"}
 _BEING = {"is", "are", "was", "were", "be"}
@@ -26,7 +26,7 @@ _OPENS = {"where", "when", "why", "how", "which", "if", "is", "are", "was", "wer
 _VERBS = _AUXILIARIES | _BEING | {"been", "has", "have", "had"}  # right behind a thing, they say something about it
 _BEFORE_BEING = (_ASKING - {"which"}) | {"why", "how", "and", "so", "but"}  # is, and then a thing; which is [faster]?
 _SHORT = {"r": "are", "u": "you", "wat": "what", "wht": "what"}
-_ADVERBS = {"instead", "again", "back", "away", "others", "otherwise"}
+_ADVERBS = {"instead", "again", "back", "aside", "away", "others", "otherwise"}
 _CONJUNCTIONS = {"when", "if", "because", "while", "that", "which", "whether", "why", "how"}
 _PREPOSITIONS = {
     "about",
@@ -57,8 +57,12 @@ _NO_TOPICS = term_ids(
     usage
     """
 )
+_AFTER_DOING = {"after", "before", "by", "when", "while", "without"}  # and something is done to what follows
+_ONES = re.compile(r"\bones?\Z", re.IGNORECASE)
 _BY_DEFAULT = {("by", "default"), ("in", "general"), ("for", "example"), ("in", "total"), ("in", "practice")}
-_PRONOUN = re.compile(r"\b(?:(?P<many>they|them|theirs?|themselves|these|those)|it|its|itself)\b", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:(?P<many>they|them|theirs?|themselves|these|those)|(?P<any>ones?)|it|its|itself)\b", re.IGNORECASE
+)
 # "And in Docker?" says where, and not what.
 _CIRCUMSTANCE = re.compile(
     r"\A\W*(?:(?:ok|and|but|or|what\s+about|how\s+about)\s+)*(?:in|on|with|without|under|from|via|using)\s",
@@ -88,9 +92,9 @@ def subject(turns: Sequence[PastTurn], words: Sequence[str]) -> str:
 
 
 def antecedent(question: str, turns: Sequence[PastTurn]) -> str | None:
-    """What the pronoun of a question most probably means: the thing last asked about that is one, or many, as it is.
-    Words of things that were talked about for longer weigh more, and are not meant any more. None without a pronoun,
-    empty if it agrees with no thing that was asked about."""
+    """What the pronoun of a question most probably means: the thing last asked about that is one, or many, as it is;
+    "one" may be one of many. Words of things that were talked about for longer weigh more, and are not meant any more.
+    None without a pronoun, empty if it agrees with no thing that was asked about."""
     pronoun = _PRONOUN.search(question)
     if pronoun is None:
         return None
@@ -100,7 +104,7 @@ def antecedent(question: str, turns: Sequence[PastTurn]) -> str | None:
             continue
         for thing in noun_phrases(turn.question):
             named = defines(turn.question) or not term_ids(thing) <= _NO_THINGS
-            if named and _is_many(thing) in (many, None):
+            if named and (pronoun["any"] or _is_many(thing) in (many, None)):
                 return thing
     return ""
 
@@ -135,19 +139,20 @@ def _phrases(turns: Sequence[PastTurn]) -> Iterator[str]:
     """The noun phrases of what was asked, newest question first."""
     for turn in reversed(turns):
         for text in (turn.question, turn.searched):
-            yield from noun_phrases(text)
+            yield from (phrase for phrase in noun_phrases(text) if not _ONES.search(phrase))  # of what, is not said
 
 
 def noun_phrases(text: str) -> Iterator[str]:
     """The noun phrases of an English question, as far as they can be told without a dictionary: content words side by
-    side, joined by *of*, or by *and* where both have an article or stand after *between*. A verb at the beginning or
-    the end is left out where the words around it show that it is one; where they do not, the phrase is left out."""
+    side, joined by *of*, or by *and* where both are names, have an article or stand after *between*. A verb at the
+    beginning or the end is left out where the words around it show that it is one; where they do not, the phrase is."""
     tokens = list(_TOKEN.finditer(text))
     said = [_SHORT.get(token[0], token[0].lower()) for token in tokens]
     content = [
         bool(term_ids(word)) and word not in _ADVERBS and (one, word) not in _BY_DEFAULT
         for one, word in pairwise(("", *said))
     ]
+    named = [names_something(token[0]) for token in tokens]
     at = 0
     if any(content) and len(said) <= _LONGEST and _is_object(said, content):
         yield text[tokens[0].start() : tokens[-1].end()]
@@ -156,10 +161,10 @@ def noun_phrases(text: str) -> Iterator[str]:
         if not content[at]:
             at += 1
             continue
-        end = _end(said, content, at)
+        end = _end(said, content, named, at)
         begin, stop = (at, end) if (at, end) == (0, len(said)) else _without_verbs(said, at, end)
-        if begin == stop and names_something(tokens[at][0]) and at > 0:
-            begin, stop = at, at + 1  # a name is a thing wherever it is
+        if named[at] and at > 0 and (begin > at or begin == stop):
+            begin, stop = at, max(stop, at + 1)  # a name is a thing wherever it is
         if 0 < stop - begin <= _LONGEST:
             yield text[tokens[begin].start() : tokens[stop - 1].end()]
         at = end
@@ -171,7 +176,7 @@ def _is_object(said: Sequence[str], content: Sequence[bool]) -> bool:
     return content[0] and content[-1] and all(one or other for one, other in zip(content[1:-1], joins, strict=True))
 
 
-def _end(said: Sequence[str], content: Sequence[bool], at: int) -> int:
+def _end(said: Sequence[str], content: Sequence[bool], named: Sequence[bool], at: int) -> int:
     """Behind the last word of the phrase that begins at `at`."""
     while True:
         article = at > 0 and said[at - 1] in _DETERMINERS
@@ -182,7 +187,8 @@ def _end(said: Sequence[str], content: Sequence[bool], at: int) -> int:
         if joint >= len(said) or not content[joint]:
             return at
         has_article = said[joint - 1] in _DETERMINERS
-        if said[at] != "of" and not (said[at] in _JOINING and (between or (article and has_article))):
+        names = said[at] == "and" and named[at - 1] and named[joint] and not has_article
+        if said[at] != "of" and not (said[at] in _JOINING and (between or names or (article and has_article))):
             return at
         at = joint
 
@@ -195,6 +201,10 @@ def _without_verbs(said: Sequence[str], begin: int, end: int) -> tuple[int, int]
     if before in _ACTORS:
         # How do I [record] bags? How do I [record] one?
         return begin + 1, begin + 1 if {"one", "ones"}.intersection(said[begin + 1 : end]) else end
+    if before in ("this", "that") and end == begin + 1 and said[max(0, begin - 2)] in _AUXILIARIES:
+        return begin, begin  # Does that [cancel] its jobs?
+    if before in _AFTER_DOING and said[begin].endswith("ing") and (end > begin + 1 or not closes):
+        return begin + 1, end  # after [leaving] orbit, after [leaving] the orbit
     if before in _BEING and begin > 1 and said[begin - 2] not in _BEFORE_BEING:
         return begin, begin  # Which databases are [supported]?
     if not closes and said[end] in _VERBS and (before in _VERBS or before in ("which", "what")):

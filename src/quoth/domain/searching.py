@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from quoth.domain.books import Chunk
@@ -162,7 +163,7 @@ class SearchQuery:
     phrase: str = ""  # what it means, in readable words; empty: `text` itself
     shown: str = ""  # what readers see of it, as a person could have typed it; empty: the phrase
     carried: tuple[str, ...] = ()  # the words carried over from the conversation
-    pages: tuple[str, ...] = ()  # the source files of the answer that it follows
+    pages: Mapping[str, float] = field(default_factory=dict)  # source file → how much the conversation is on it, to 1
     pinned: CitedSource | None = None  # the source that the question points at
     exclude_quotes: tuple[str, ...] = ()  # quotes to leave out, if it asks for nothing but more
     previous_quotes: tuple[str, ...] = ()  # quotes of the answer that it follows
